@@ -1,0 +1,1 @@
+"""The `parity` command. A command imports what it needs only when it runs."""

@@ -1,0 +1,56 @@
+"""The table `legacy_arrivals`: what the control has appended, and its answer, computed at query time."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
+
+from lakehouse.errors import NothingToCompare
+from lakehouse.lake import Lake
+from lakehouse.tables import commits, read_table
+from transformations.kinds import COLUMN_TYPES, fields
+from transformations.result import Result
+
+ARRIVALS = "legacy_arrivals"
+ARRIVALS_SCHEMA = StructType(
+    [
+        StructField("processing_time", TimestampType()),
+        StructField("event_id", StringType()),
+        StructField("kind", StringType()),
+        *(StructField(field.name, COLUMN_TYPES[field.type]) for field in fields().values()),
+        StructField("file", StringType()),
+        StructField("line", LongType()),
+        StructField("batch", LongType()),
+        StructField("written_at", TimestampType()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class ArrivalsBoundary:
+    """How far the control has come: the versions of the log and of the duplicates that it has consumed."""
+
+    log_version: int
+    duplicates_version: int
+    table_version: int
+
+
+def processing_time() -> Column:
+    """When an arrival was processed: when it was received or, where nobody noted that, when it was ingested."""
+    return F.coalesce("received_at", "ingested_at")
+
+
+def arrivals_boundary(lake: Lake) -> ArrivalsBoundary:
+    for said in commits(lake, ARRIVALS) if lake.has(ARRIVALS) else ():
+        return ArrivalsBoundary(said["log_version"], said["duplicates_version"], said["version"])
+    raise NothingToCompare(f"The legacy control has not run in {lake.path}. Run `parity legacy` first.")
+
+
+def read_arrivals(spark: SparkSession, lake: Lake, at: ArrivalsBoundary) -> DataFrame:
+    return read_table(spark, lake, ARRIVALS, version=at.table_version)
+
+
+def read_legacy(spark: SparkSession, lake: Lake, result: Result, at: ArrivalsBoundary) -> DataFrame:
+    """The answer of the control: the shared function, but over all that arrived, by the time of its processing."""
+    return result.of(read_arrivals(spark, lake, at).withColumn("event_time", F.col("processing_time")))

@@ -1,0 +1,67 @@
+"""The table `kappa_<result>`: how far the stream has come in it, and the view as of a version of the log."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lakehouse.errors import NothingToCompare
+from lakehouse.identity import Epoch, live_epoch
+from lakehouse.lake import Lake
+from lakehouse.log import position
+from lakehouse.tables import commits, read_table
+from transformations.changelog import kappa_view
+from transformations.result import Result
+
+
+def changelog_name(result: Result) -> str:
+    return f"kappa_{result.id}"
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """A version of the log at which a micro-batch of the stream ended, and the version of the changelog that holds it."""
+
+    batch: int
+    log_version: int
+    table_version: int
+
+
+def boundaries(lake: Lake, result: Result, epoch: Epoch) -> list[Boundary]:
+    """The boundaries of the epoch, newest first."""
+    name = changelog_name(result)
+    if not lake.has(name):
+        return []
+    return [
+        Boundary(said["batch"], said["log_version"], said["version"])
+        for said in commits(lake, name)
+        if said.get("epoch") == epoch.number
+    ]
+
+
+def boundary(lake: Lake, result: Result, log_version: int | None = None) -> Boundary:
+    """The newest boundary of the live epoch, at or before `log_version` if that is given."""
+    found = boundaries(lake, result, live_epoch(lake, result))
+    for each in found:
+        if log_version is None or each.log_version <= log_version:
+            return each
+    asked = "" if log_version is None else f" at or before log version {log_version}"
+    raise NothingToCompare(f"The stream of {result.id} has written nothing{asked} in {lake.path}. Run `parity stream` first.")
+
+
+def read_changelog(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:
+    return read_table(spark, lake, changelog_name(result), version=at.table_version)
+
+
+def read_kappa(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:
+    """The answer of the stream at a boundary, with the stamps of the rows that give it."""
+    epoch = live_epoch(lake, result).number
+    return kappa_view(read_changelog(spark, lake, result, at), result, epoch=epoch, log_version=at.log_version)
+
+
+def mark(lake: Lake, log_version: int) -> datetime:
+    """The high-water mark at a version of the log that has events."""
+    found = position(lake, log_version).high_water
+    if found is None:
+        raise NothingToCompare(f"The log of {lake.path} is empty at version {log_version}. Run `parity ingest` first.")
+    return found

@@ -1,0 +1,45 @@
+"""What can go wrong for a user: each error says what happened, with which value, and what to do."""
+
+
+class ParityError(Exception):
+    """A user's mistake or a state that cannot be guessed; shown as one message, never as a stack trace."""
+
+
+class BadSettings(ParityError):
+    """The settings file or an environment variable says something that is not possible."""
+
+
+class NotALake(ParityError):
+    """A directory is not a lake, or not yet."""
+
+
+class UnknownResult(ParityError):
+    """A result that the catalogue does not have."""
+
+
+class SettingsChanged(ParityError):
+    """A lake was written with other settings than those given now."""
+
+
+class CheckpointLost(ParityError):
+    """A stream's checkpoint is gone while its table is not."""
+
+
+class AlreadyRunning(ParityError):
+    """Another process holds the lock of the same writer."""
+
+
+class StaleEpoch(ParityError):
+    """This process belongs to an epoch that is no longer the live one."""
+
+
+class EngineDroppedRows(ParityError):
+    """The engine dropped rows by its watermark, which the design rules out."""
+
+
+class NothingToCompare(ParityError):
+    """A comparison cannot be made: something that it needs has not been computed."""
+
+
+class StreamFailed(ParityError):
+    """A streaming query ended with an error of its own."""

@@ -1,0 +1,55 @@
+"""Fingerprints of code: which transformation made which row. The source itself is kept in the lake under its own.
+
+A fingerprint covers a module of `transformations` and the modules of the package that it imports, by their syntax
+trees: a comment or a line break changes nothing.
+"""
+
+import ast
+import hashlib
+import shutil
+from pathlib import Path
+
+import transformations
+from lakehouse.lake import Lake
+from transformations.catalogue import RESULTS
+from transformations.result import Result
+
+SOURCE = Path(transformations.__file__).parent
+LENGTH = 12
+
+
+def result_fingerprint(result: Result) -> str:
+    """The code that defines `result`, with the parameters of its window."""
+    return _fingerprint(RESULTS[result.name].__module__, extra=repr(sorted(result.window.parameters.items())))
+
+
+def parser_fingerprint() -> str:
+    """The code that makes events of lines."""
+    return _fingerprint("transformations.events", "transformations.arrival")
+
+
+def keep_code(lake: Lake, fingerprint: str) -> None:
+    """Keep the source of the transformations in the lake, so that a later reader can ask what this code computes."""
+    kept = lake.code(fingerprint)
+    if kept.exists():
+        return
+    draft = kept.with_name(f".{kept.name}")
+    shutil.rmtree(draft, ignore_errors=True)
+    shutil.copytree(SOURCE, draft, ignore=shutil.ignore_patterns("__pycache__"))
+    draft.rename(kept)
+
+
+def _fingerprint(*modules: str, extra: str = "") -> str:
+    files = sorted({file for module in modules for file in _with_imports(SOURCE / f"{module.rpartition('.')[2]}.py")})
+    trees = [f"{file.name}\n{ast.dump(ast.parse(file.read_text()))}" for file in files]
+    return hashlib.sha256("\n".join([*trees, extra]).encode()).hexdigest()[:LENGTH]
+
+
+def _with_imports(file: Path, known: frozenset[Path] = frozenset()) -> set[Path]:
+    found = {file}
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
+            imported = SOURCE / f"{node.module}.py"
+            if imported not in known | found:
+                found |= _with_imports(imported, known | frozenset(found))
+    return found

@@ -1,0 +1,96 @@
+"""The lake: one directory with the log, the tables of each result, the checkpoints and the locks.
+
+    LAKE/parity.json                  what makes the directory a lake
+    LAKE/tables/events                the log; beside it duplicates, quarantine
+    LAKE/tables/kappa_team_scores@1   the stream's changelog; batch_…, legacy_arrivals, reconciliations, …
+    LAKE/landings/00000007.json       which landing files came in micro-batch 7, in order of arrival
+    LAKE/checkpoints/…  LAKE/results/…  LAKE/locks/…  LAKE/code/…
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lakehouse.errors import NotALake
+
+MARKER = "parity.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Lake:
+    """A directory that is known to be a lake; `open_lake` and `create_lake` make sure."""
+
+    path: Path
+
+    def table(self, name: str) -> str:
+        """The path of a table, as Spark takes it."""
+        return str(self.path / "tables" / name)
+
+    def has(self, name: str) -> bool:
+        return (self.path / "tables" / name / "_delta_log").is_dir()
+
+    def tables(self) -> list[str]:
+        return sorted(log.parent.name for log in (self.path / "tables").glob("*/_delta_log"))
+
+    def checkpoint(self, name: str) -> Path:
+        return self.path / "checkpoints" / name
+
+    def lock_file(self, name: str) -> Path:
+        return self.path / "locks" / f"{name}.lock"
+
+    def result_file(self, result_id: str) -> Path:
+        """What a result was first computed with, and its live epoch."""
+        return self.path / "results" / f"{result_id}.json"
+
+    def code(self, fingerprint: str) -> Path:
+        """The source of the transformations that rows with this fingerprint were made by."""
+        return self.path / "code" / fingerprint
+
+    @property
+    def landings(self) -> Path:
+        return self.path / "landings"
+
+    @property
+    def log_file(self) -> Path:
+        return self.path / "logs" / "spark.log"
+
+
+def open_lake(path: Path) -> Lake:
+    """The lake at `path`, which has to be one."""
+    marker = path / MARKER
+    if not path.exists():
+        raise NotALake(f"There is no lake at {path}. `parity ingest --lake {path} --landing DIR` makes one.")
+    try:
+        found = json.loads(marker.read_text())["format"]
+    except FileNotFoundError:
+        raise NotALake(f"{path} is not a lake: it has no {MARKER}. Name the directory that `parity ingest` made.") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise NotALake(f"{path} is not a lake: its {MARKER} cannot be read ({error}).") from None
+    if found != FORMAT:
+        raise NotALake(f"{path} is a lake of format {found!r}; this Parity reads format {FORMAT}. Use the Parity that made it.")
+    return Lake(path.resolve())
+
+
+def create_lake(path: Path) -> Lake:
+    """The lake at `path`, made if the directory is empty or not there; a directory of something else is left alone."""
+    if path.exists() and not path.is_dir():
+        raise NotALake(f"{path} is a file; a lake is a directory.")
+    if not (path / MARKER).exists():
+        if path.exists() and any(path.iterdir()):
+            raise NotALake(f"{path} is not empty and not a lake, so nothing is written into it. Name a new or empty directory.")
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for part in ("tables", "checkpoints", "results", "locks", "code", "logs", "landings"):
+            (path / part).mkdir(mode=0o700)
+        write_json(path / MARKER, {"format": FORMAT})
+    return open_lake(path)
+
+
+def write_json(file: Path, content: dict[str, Any]) -> None:
+    """Write the file as a whole or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    draft.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n")
+    draft.replace(file)

@@ -1,0 +1,73 @@
+"""The landing files in their order of arrival, decided once and written down before anything is read.
+
+Spark's file source takes files of equal modification time in the order in which the directory lists them: of 40 such
+files it took 012, 029, 009 and 003 first. So the order (modification time, then name) is written into manifests, one a
+micro-batch, and the ingestion's query streams those. A file that changes after it was noted is noted again: its lines
+are then copies, and nothing is lost.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lakehouse.errors import ParityError
+from lakehouse.lake import Lake
+
+
+@dataclass(frozen=True)
+class Landing:
+    """A landing file as it was when it was noted."""
+
+    place: int
+    path: str
+    modified_ns: int
+    size: int
+
+    @property
+    def name(self) -> str:
+        return Path(self.path).name
+
+
+def landed(directory: Path) -> list[Landing]:
+    """The files `*.jsonl` in the directory in order of arrival. Names that start with `.` or `_` are not finished yet."""
+    if not directory.is_dir():
+        raise ParityError(f"There is no landing directory {directory}. Make it, or name another with --landing.")
+    found = []
+    for entry in os.scandir(directory.resolve()):
+        if entry.name.endswith(".jsonl") and not entry.name.startswith((".", "_")) and entry.is_file():
+            status = entry.stat()
+            found.append((status.st_mtime_ns, entry.name, entry.path, status.st_size))
+    return [Landing(place, path, modified, size) for place, (modified, _, path, size) in enumerate(sorted(found))]
+
+
+def note_landings(lake: Lake, directory: Path, *, files_per_batch: int) -> int:
+    """Write manifests for the files that are new since the last call; returns how many files that are."""
+    known = [landing for _, manifest in manifests(lake) for landing in manifest]
+    seen = {(landing.path, landing.modified_ns, landing.size) for landing in known}
+    new = [file for file in landed(directory) if (file.path, file.modified_ns, file.size) not in seen]
+    number = len(_manifest_files(lake))
+    for first in range(0, len(new), files_per_batch):
+        _write_manifest(lake, number, new[first : first + files_per_batch])
+        number += 1
+    return len(new)
+
+
+def manifests(lake: Lake) -> Iterator[tuple[int, list[Landing]]]:
+    """Each manifest with its number, which is that of its micro-batch."""
+    for file in _manifest_files(lake):
+        yield int(file.stem), [Landing(**json.loads(line)) for line in file.read_text().splitlines()]
+
+
+def _manifest_files(lake: Lake) -> list[Path]:
+    return sorted(lake.landings.glob("*.json"))
+
+
+def _write_manifest(lake: Lake, number: int, landings: list[Landing]) -> None:
+    file = lake.landings / f"{number:08d}.json"
+    draft = file.with_name(f".{file.name}")
+    draft.write_text("".join(json.dumps(asdict(landing)) + "\n" for landing in landings))
+    # Spark's file source orders by modification time in milliseconds: make these distinct and increasing.
+    os.utime(draft, ns=(0, (number + 1) * 1_000_000_000))
+    draft.replace(file)

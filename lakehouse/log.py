@@ -1,0 +1,86 @@
+"""The log: the tables that ingestion writes, their columns, and where the log stands at a version."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
+
+from lakehouse.errors import NothingToCompare
+from lakehouse.lake import Lake
+from lakehouse.tables import commits, create_table, newest, read_table
+from transformations.durations import from_millis, to_millis
+from transformations.kinds import COLUMN_TYPES, fields
+
+EVENTS, DUPLICATES, QUARANTINE = "events", "duplicates", "quarantine"
+
+_ORIGIN = (
+    StructField("file", StringType()),
+    StructField("line", LongType()),
+    StructField("batch", LongType()),
+    StructField("ingested_at", TimestampType()),
+    StructField("fingerprint", StringType()),
+)
+_EVENT = (
+    StructField("seq", LongType()),
+    StructField("event_time", TimestampType()),
+    StructField("high_water", TimestampType()),
+    StructField("occurred_at", TimestampType()),
+    StructField("id_hash", LongType()),
+    StructField("event_id", StringType()),
+    StructField("kind", StringType()),
+    *(StructField(field.name, COLUMN_TYPES[field.type]) for field in fields().values()),
+    StructField("sent_at", TimestampType()),
+    StructField("received_at", TimestampType()),
+)
+SCHEMAS = {
+    EVENTS: StructType([*_EVENT, *_ORIGIN, StructField("raw", StringType())]),
+    DUPLICATES: StructType([*(f for f in _EVENT if f.name not in ("seq", "high_water")), *_ORIGIN, StructField("raw", StringType())]),
+    QUARANTINE: StructType([StructField("reason", StringType()), *_ORIGIN, StructField("raw", BinaryType())]),
+}
+
+
+def create_log(spark: SparkSession, lake: Lake, *, horizon: timedelta) -> None:
+    """Make the tables of ingestion. Not partitioned: the commits of the log lie in time order as they are."""
+    for name, schema in SCHEMAS.items():
+        known = ("seq", "event_time", "high_water", "occurred_at", "batch")
+        statistics = tuple(field.name for field in schema if field.name in known)
+        create_table(spark, lake, name, schema, horizon=horizon, statistics=statistics)
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where the log stands at a version: its rows, the last `seq`, the high-water mark (none while it is empty).
+
+    Ingestion says it with each commit, so that nobody has to read the log for it.
+    """
+
+    version: int
+    seq: int = 0
+    high_water: datetime | None = None
+    batch: int = -1
+
+    def after(self, batch: int, *, events: int, latest: datetime | None) -> dict[str, int | None]:
+        """What the commit of `batch` says: the position behind its `events`, the greatest of whose times is `latest`."""
+        marks = [mark for mark in (self.high_water, latest) if mark is not None]
+        return {"batch": batch, "seq": self.seq + events, "high_water": to_millis(max(marks)) if marks else None}
+
+
+def position(lake: Lake, version: int | None = None) -> Position:
+    """The position at `version`, or at the newest one."""
+    at = newest_version(lake) if version is None else version
+    for said in commits(lake, EVENTS):
+        if said["version"] <= at:
+            mark = said["high_water"]
+            return Position(at, said["seq"], None if mark is None else from_millis(mark), said["batch"])
+    return Position(at)
+
+
+def log_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
+    return read_table(spark, lake, EVENTS, version=version)
+
+
+def newest_version(lake: Lake) -> int:
+    if not lake.has(EVENTS):
+        raise NothingToCompare(f"The lake {lake.path} has no log yet. Run `parity ingest` first.")
+    return newest(lake, EVENTS)

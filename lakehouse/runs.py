@@ -1,0 +1,53 @@
+"""What each run of a job cost: CPU and wall time, rows. The report's second sentence is made of these."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+from pyspark.sql import SparkSession
+
+from lakehouse.lake import Lake, write_json
+
+Job = Literal["ingest", "stream", "recompute", "legacy"]
+
+
+@dataclass
+class Run:
+    """One finished run. The start of Spark is not in it: a long-running job pays that once."""
+
+    job: Job
+    results: list[str]
+    started_at: str
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    rows_read: int = 0
+    rows_written: int = 0
+    batches: int = 0
+    batch_seconds: list[float] = field(default_factory=list)
+
+
+@contextmanager
+def measured(spark: SparkSession, lake: Lake, job: Job, results: list[str]) -> Iterator[Run]:
+    """Measure what happens inside, and keep it in the lake if it ends well."""
+    now = datetime.now(UTC)
+    run = Run(job, results, now.isoformat())
+    wall, cpu = time.monotonic(), cpu_seconds(spark)
+    yield run
+    run.wall_seconds = round(time.monotonic() - wall, 3)
+    run.cpu_seconds = round(cpu_seconds(spark) - cpu, 3)
+    write_json(lake.path / "runs" / f"{now:%Y%m%dT%H%M%S%f}-{job}.json", asdict(run))
+
+
+def runs(lake: Lake) -> list[Run]:
+    """The finished runs, oldest first."""
+    return [Run(**json.loads(file.read_text())) for file in sorted((lake.path / "runs").glob("*.json"))]
+
+
+def cpu_seconds(spark: SparkSession) -> float:
+    """CPU time of this process and its JVM so far."""
+    java = spark._jvm.java.lang.ProcessHandle.current().info().totalCpuDuration().get()  # type: ignore[union-attr]
+    return time.process_time() + float(java.toMillis()) / 1000

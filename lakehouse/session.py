@@ -1,0 +1,96 @@
+"""The Spark session: one per process, with Delta, its noise in a log file, and options that suit small commits."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from lakehouse.errors import ParityError
+from lakehouse.settings import Spark
+
+PROJECT = Path(__file__).resolve().parent.parent
+JARS = PROJECT / ".jars"
+CLASS_ARCHIVE = JARS / "classes.jsa"
+LOG_CONFIG = Path(__file__).with_name("log4j2.properties")
+
+OPTIONS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "2g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # Few partitions: the data of one node. A checkpoint keeps the number that it was started with.
+    "spark.sql.shuffle.partitions": "2",
+    # With two partitions there is nothing to adapt, and planning stage by stage costs each small query more than its work.
+    "spark.sql.adaptive.enabled": "false",
+    # Delta's default of 50 dominates the cost of a small commit.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Counting the rows of the state store costs a look-up per put: puts become 2.6 times cheaper without it.
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    # The check for rows that the engine dropped reads the progress of every micro-batch.
+    "spark.sql.streaming.numRecentProgressUpdates": "10000",
+}
+
+
+def spark_session(settings: Spark, *, log_file: Path, java_options: str = "") -> SparkSession:
+    """The session of this process, started if there is none."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # another interpreter's workers would hang
+    os.environ.pop("SPARK_HOME", None)  # a Spark of the machine's own has other jars
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    options = {
+        **OPTIONS,
+        "spark.driver.extraClassPath": _class_path(),
+        "spark.driver.extraJavaOptions": f"{_java_options(settings, log_file)} {java_options}".strip(),
+        **settings.options,
+    }
+    builder = SparkSession.Builder().appName("parity").master(settings.master)
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    with _output_to(log_file):
+        return builder.getOrCreate()
+
+
+def java_process(spark: SparkSession) -> int:
+    """The process id of the JVM, which does the work and the commits."""
+    return int(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
+
+
+def _class_path() -> str:
+    jars = sorted(JARS.glob("delta-*.jar"))
+    if not jars:
+        raise ParityError(f"Spark's Delta jars are not in {JARS}. Run `make setup` in {PROJECT} first.")
+    return ":".join(str(jar) for jar in jars)
+
+
+def _java_options(settings: Spark, log_file: Path) -> str:
+    options = [f"-Dlog4j2.configurationFile={LOG_CONFIG.as_uri()}", f"-Dparity.log={log_file}", "-Xshare:auto"]
+    if CLASS_ARCHIVE.exists():
+        options.append(f"-XX:SharedArchiveFile={CLASS_ARCHIVE}")
+    if settings.compiler == "quick":
+        options.append("-XX:TieredStopAtLevel=1")
+    return " ".join(options)
+
+
+@contextmanager
+def _output_to(log_file: Path) -> Iterator[None]:
+    """Let what is started here inherit the log file as its output: the JVM prints before its log is configured."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = os.dup(1), os.dup(2)
+    with log_file.open("ab") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    try:
+        yield
+    finally:
+        for descriptor, original in zip((1, 2), kept, strict=True):
+            os.dup2(original, descriptor)
+            os.close(original)

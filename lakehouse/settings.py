@@ -1,0 +1,164 @@
+"""Every setting, from `parity.toml` and `PARITY_…` environment variables, with a default for what they leave out."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from lakehouse.errors import BadSettings
+from transformations.catalogue import RESULTS
+from transformations.durations import parse_duration, written
+from transformations.windows import Tumbling
+
+PREFIX = "PARITY_"
+
+
+def _duration(value: object) -> timedelta:
+    if isinstance(value, timedelta):
+        return value
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not a duration; write it as text, e.g. '5 minutes'")
+    return parse_duration(value)
+
+
+def _positive(value: timedelta) -> timedelta:
+    Tumbling(value)
+    return value
+
+
+def _utc(value: datetime) -> datetime:
+    if value.tzinfo is None:
+        raise ValueError("a time needs a zone, e.g. 2000-01-01T00:00:00Z")
+    return value.astimezone(UTC)
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration), PlainSerializer(written)]
+Size = Annotated[timedelta, BeforeValidator(_duration), AfterValidator(_positive), PlainSerializer(written)]
+Moment = Annotated[datetime, AfterValidator(_utc)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Lateness(Section):
+    allowed: Duration = timedelta(minutes=5)
+    policy: Literal["correct", "drop"] = "correct"
+
+
+class TumblingWindow(Section):
+    size: Size = timedelta(minutes=1)
+
+
+class Windows(Section):
+    team_scores: TumblingWindow = TumblingWindow()
+    level_ups: TumblingWindow = TumblingWindow()
+
+
+class ClockTolerances(Section):
+    device: Duration = timedelta(seconds=30)
+    future: Duration = timedelta(minutes=10)
+    floor: Moment = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+class Reconciliation(Section):
+    tolerance: dict[str, Annotated[float, Field(ge=0)]] = {}
+    least_settled: Annotated[float, Field(ge=0, le=1)] = 0.1
+
+
+class Retention(Section):
+    horizon: Size = timedelta(days=365)
+
+
+class Ingestion(Section):
+    files_per_batch: Annotated[int, Field(ge=1)] = 100
+
+
+class Stream(Section):
+    commits_per_batch: Annotated[int, Field(ge=1)] = 1000
+    interval: Duration = timedelta(seconds=1)
+
+
+class Spark(Section):
+    master: str = "local[*]"
+    compiler: Literal["quick", "full"] = "full"
+    options: dict[str, str] = {}
+
+
+class Settings(BaseSettings):
+    """The whole of the settings. Unknown keys are refused: a misspelt setting must not be a silent default."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, nested_model_default_partial_update=True
+    )
+
+    lateness: Lateness = Lateness()
+    windows: Windows = Windows()
+    clock: ClockTolerances = ClockTolerances()
+    reconciliation: Reconciliation = Reconciliation()
+    retention: Retention = Retention()
+    ingestion: Ingestion = Ingestion()
+    stream: Stream = Stream()
+    spark: Spark = Spark()
+
+    @property
+    def windows_by_result(self) -> dict[str, dict[str, timedelta]]:
+        return {name: dict(getattr(self.windows, name)) for name in RESULTS}
+
+
+def load_settings(file: Path | None = None) -> Settings:
+    """The settings of `file` (none: the defaults), each overridden by its environment variable."""
+    if file is not None and not file.is_file():
+        raise BadSettings(f"There is no settings file {file}. Name an existing one with --config, or leave it out.")
+    _refuse_unknown_variables()
+
+    class FromFile(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls, settings_cls: type[BaseSettings], **_: PydanticBaseSettingsSource
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return EnvSettingsSource(settings_cls), TomlConfigSettingsSource(settings_cls, toml_file=file)
+
+    try:
+        return FromFile()
+    except ValidationError as error:
+        complaints = "\n".join(f"  {_complaint(detail)}" for detail in error.errors())
+        raise BadSettings(f"The settings cannot be used ({file or 'environment'}):\n{complaints}") from None
+    except ValueError as error:  # the file is not TOML, or a variable not what its section needs
+        raise BadSettings(f"The settings cannot be read ({file or 'environment'}): {error}") from None
+
+
+def _complaint(detail: Any) -> str:
+    where = ".".join(str(part) for part in detail["loc"])
+    if detail["type"] == "extra_forbidden":
+        return f"{where}: there is no such setting. {_known(detail['loc'])}"
+    said = str(detail["msg"]).removeprefix("Value error, ")
+    return f"{where} = {detail['input']!r}: {said}"
+
+
+def _known(location: tuple[Any, ...]) -> str:
+    section: type[BaseModel] = Settings
+    for part in location[:-1]:
+        inner = section.model_fields[str(part)].annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            section = inner
+    return f"Known here: {', '.join(section.model_fields)}."
+
+
+def _refuse_unknown_variables() -> None:
+    known = {name.upper() for name in Settings.model_fields} | {"FAILPOINT"}
+    for variable in os.environ:
+        if variable.startswith(PREFIX) and variable.removeprefix(PREFIX).split("__")[0].upper() not in known:
+            raise BadSettings(
+                f"The environment variable {variable} names no setting. "
+                f"Known: {', '.join(f'{PREFIX}{name}__…' for name in sorted(known))}"
+            )

@@ -1,0 +1,125 @@
+"""Delta tables: made before the first writer starts, read at a pinned version, appended to exactly once."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from lakehouse.lake import Lake
+from lakehouse.locks import exclusive
+from transformations.durations import milliseconds
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """What makes an append idempotent: the writer's app id, and a number that a retry has again."""
+
+    app_id: str
+    number: int
+
+
+def create_table(
+    spark: SparkSession,
+    lake: Lake,
+    name: str,
+    schema: StructType,
+    *,
+    horizon: timedelta,
+    append_only: bool = True,
+    statistics: tuple[str, ...] = (),
+) -> None:
+    """Make the table unless it is there. Two writers on an empty path would end in a ProtocolChangedException.
+
+    Deletion vectors, v2 checkpoints and type widening stay off: readers without a JVM do not know them.
+    """
+    if lake.has(name):
+        return
+    hours = f"interval {max(milliseconds(horizon) // 3_600_000, 1)} hours"
+    properties = {
+        "delta.appendOnly": str(append_only).lower(),
+        "delta.logRetentionDuration": hours,
+        "delta.deletedFileRetentionDuration": hours,
+        "delta.enableDeletionVectors": "false",
+        "delta.checkpointPolicy": "classic",
+    }
+    if statistics:
+        properties["delta.dataSkippingStatsColumns"] = ",".join(statistics)
+    with exclusive(spark, lake.lock_file(name), wait=True):
+        table = DeltaTable.createIfNotExists(spark).location(lake.table(name)).addColumns(schema)
+        for key, value in properties.items():
+            table = table.property(key, value)
+        table.execute()
+
+
+def read_table(spark: SparkSession, lake: Lake, name: str, *, version: int | None = None) -> DataFrame:
+    """The table as of `version`, or as it is now."""
+    reader = spark.read.format("delta")
+    if version is not None:
+        reader = reader.option("versionAsOf", version)
+    return reader.load(lake.table(name))
+
+
+def append(
+    spark: SparkSession,
+    lake: Lake,
+    name: str,
+    rows: DataFrame,
+    *,
+    transaction: Transaction | None,
+    metadata: Mapping[str, Any] | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> None:
+    """Append `rows` in one commit; a second append of the same transaction changes nothing.
+
+    One file a commit: a reader's micro-batch never splits a commit then. `check` is called under the table's lock.
+    """
+    writer = rows.coalesce(1).write.format("delta").mode("append")
+    if transaction is not None:
+        writer = writer.option("txnAppId", transaction.app_id).option("txnVersion", transaction.number)
+    if metadata is not None:
+        writer = writer.option("userMetadata", json.dumps(metadata))
+    with exclusive(spark, lake.lock_file(name), wait=True):
+        check()
+        writer.save(lake.table(name))
+
+
+def replace(
+    spark: SparkSession, lake: Lake, name: str, rows: DataFrame, *, where: str, metadata: Mapping[str, Any]
+) -> int:
+    """Replace the rows of the table that satisfy `where` by `rows`, in one commit; returns how many rows that are."""
+    rows = rows.persist()
+    count = rows.count()
+    writer = rows.coalesce(1).write.format("delta").mode("overwrite").option("replaceWhere", where)
+    with exclusive(spark, lake.lock_file(name), wait=True):
+        writer.option("userMetadata", json.dumps(metadata)).save(lake.table(name))
+    rows.unpersist()
+    return count
+
+
+def commits(lake: Lake, name: str) -> Iterator[dict[str, Any]]:
+    """What the writers said of their commits, newest first, each with its `version`; silent commits are left out.
+
+    Read from the commit files themselves: DESCRIBE HISTORY is a Spark job, and a reader may have no JVM.
+    """
+    for file in sorted((Path(lake.table(name)) / "_delta_log").glob("*.json"), reverse=True):
+        if file.stem.isdigit() and (said := _said(file)) is not None:
+            yield {**said, "version": int(file.stem)}
+
+
+def newest(lake: Lake, name: str) -> int:
+    """The newest version of the table."""
+    return max(int(file.stem) for file in (Path(lake.table(name)) / "_delta_log").glob("*.json") if file.stem.isdigit())
+
+
+def _said(commit: Path) -> dict[str, Any] | None:
+    for line in commit.read_text().splitlines():
+        if line.startswith('{"commitInfo"'):
+            said = json.loads(line)["commitInfo"].get("userMetadata")
+            return dict(json.loads(said)) if said else None
+    return None

@@ -1,0 +1,75 @@
+"""What a reader is shown of a result, layer by layer.
+
+Kappa is one table. Lambda is two and a cut-off: what the batch layer had settled when it last ran, and the speed layer
+for everything after it. The merge is the price of the second layer, paid by every reader.
+"""
+
+from datetime import datetime
+from typing import Literal
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from lakehouse.arrivals import arrivals_boundary, read_legacy
+from lakehouse.batches import batch_name, coverage
+from lakehouse.changelogs import boundary, mark, read_kappa
+from lakehouse.errors import NothingToCompare
+from lakehouse.lake import Lake
+from lakehouse.settings import Settings
+from lakehouse.tables import read_table
+from transformations.lateness import settled
+from transformations.result import Result
+
+Layer = Literal["kappa", "batch", "legacy", "lambda"]
+
+
+def view(
+    spark: SparkSession, lake: Lake, result: Result, settings: Settings, *, layer: Layer, settled_only: bool = False
+) -> DataFrame:
+    """The rows of a layer in the order of their windows."""
+    if layer == "kappa":
+        at = boundary(lake, result)
+        rows, version = read_kappa(spark, lake, result, at), at.log_version
+    elif layer == "legacy":
+        arrived = arrivals_boundary(lake)
+        rows, version = read_legacy(spark, lake, result, arrived), arrived.log_version
+    elif layer == "batch":
+        rows, version = _batch(spark, lake, result), coverage(lake, result)[0].log_version
+    else:
+        rows, version = _lambda(spark, lake, result, settings), boundary(lake, result).log_version
+    if settled_only:
+        rows = rows.where(settled(F.col("window_end"), F.lit(mark(lake, version)), settings.lateness.allowed))
+    return rows.select(*result.columns).orderBy("window_start", *result.key)
+
+
+def cut_off(lake: Lake, result: Result, settings: Settings) -> datetime:
+    """The end of what the batch layer has settled: behind it the speed layer answers.
+
+    A run over an interval moves it on only if it begins at or before the cut-off that was there.
+    """
+    reached: datetime | None = None
+    for run in reversed(coverage(lake, result)):
+        settled_then = mark(lake, run.log_version) - settings.lateness.allowed
+        end = min(settled_then, run.interval.end or settled_then)
+        if run.interval.first is None:
+            reached = end if run.interval.end is None or reached is None else max(reached, end)
+        elif reached is not None and run.interval.first <= reached:
+            reached = max(reached, end)
+    if reached is None:
+        raise NothingToCompare(
+            f"The batch layer of {result.id} has no contiguous result yet. Run `parity recompute` without --from first."
+        )
+    return reached
+
+
+def _batch(spark: SparkSession, lake: Lake, result: Result) -> DataFrame:
+    if not coverage(lake, result):
+        raise NothingToCompare(f"The batch layer has not computed {result.id} in {lake.path}. Run `parity recompute` first.")
+    return read_table(spark, lake, batch_name(result))
+
+
+def _lambda(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> DataFrame:
+    until = F.lit(cut_off(lake, result, settings))
+    batch = _batch(spark, lake, result).where(F.col("window_end") <= until).select(*result.columns)
+    speed = read_kappa(spark, lake, result, boundary(lake, result)).where(F.col("window_end") > until)
+    return batch.unionByName(speed.select(*result.columns))

@@ -1,0 +1,108 @@
+"""The simulation itself: a day of the game, as landing files in the order in which the server got the lines.
+
+    python -c "from pathlib import Path; from simulator import simulate; print(simulate(Path('landing')))"
+
+The same arguments give the same bytes, names and modification times on any machine: every choice comes from
+generators with a seed, time is counted from `start`, and nobody asks what time it is.
+"""
+
+import heapq
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from simulator.delivered import Delivered
+from simulator.landing import Landing
+from simulator.lines import milliseconds
+from simulator.network import Delivery, Network
+from simulator.phones import phones as hand_out_phones
+from simulator.play import Happening, Play
+from simulator.rhythm import HOUR, Span, slots
+from simulator.roster import TEAMS, Roster
+
+__all__ = ["Delivered", "simulate"]
+
+DEFAULT_START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def simulate(
+    landing: Path,
+    *,
+    events: int = 100_000,
+    seed: int = 7,
+    players: int = 200,
+    hours: float = 24.0,
+    files: int = 48,
+    start: datetime = DEFAULT_START,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Delivered:
+    """Write `events` distinct events, with copies and broken lines between them, into an empty directory.
+
+    The events happen in [start, start + hours); the last deliveries come up to some 26 hours after that.
+    `on_progress` is told how many of how many events have happened, now and then and at the end.
+    """
+    _check(events=events, players=players, hours=hours, files=files, start=start)
+    span = Span(start=milliseconds(start), length=int(hours * HOUR))
+    roster = Roster(_generator(seed, "roster"), players=players)
+    phones = hand_out_phones(_generator(seed, "phones"), players=players, start=span.start)
+    network = Network(_generator(seed, "network"), phones, events=events - span.heartbeats(events))
+    play = Play(_generator(seed, "play"), roster)
+    shares = [TEAMS[team] for team in roster.teams]
+    counts: Counter[str] = Counter()
+
+    def happenings() -> Iterator[Happening]:
+        moments = slots(_generator(seed, "rhythm"), span, events=events, shares=shares)
+        for number, slot in enumerate(moments, start=1):
+            yield play.happening(slot)
+            if on_progress is not None and (number % 1000 == 0 or number == events):
+                on_progress(number, events)
+
+    with Landing(landing, files=files, lines=events + network.extra_lines) as target:
+        for delivery in arrivals(happenings(), network):
+            target.add(delivery.line, arrives=delivery.arrives)
+            for count in delivery.counts:
+                counts[count] += 1
+        target.publish()
+    return Delivered(
+        files=target.files,
+        lines=target.lines,
+        events=counts["events"],
+        duplicates=counts["duplicates"],
+        conflicting_copies=counts["conflicting_copies"],
+        malformed=counts["malformed"],
+        skewed=counts["skewed"],
+        late=counts["late"],
+        future=counts["future"],
+    )
+
+
+def arrivals(happenings: Iterable[Happening], network: Network) -> Iterator[Delivery]:
+    """The deliveries in the order of arrival, holding only those that are still on their way."""
+    on_their_way: list[tuple[int, int, Delivery]] = []
+    number = 0
+    for happening in happenings:
+        # Nothing arrives before it happens: what arrives earlier than this moment is complete.
+        while on_their_way and on_their_way[0][0] < happening.at:
+            yield heapq.heappop(on_their_way)[2]
+        for delivery in network.carry(happening):
+            heapq.heappush(on_their_way, (delivery.arrives, number, delivery))
+            number += 1
+    while on_their_way:
+        yield heapq.heappop(on_their_way)[2]
+
+
+def _generator(seed: int, concern: str) -> random.Random:
+    """One generator for each concern: a change in one of them leaves the choices of the others alone."""
+    return random.Random(f"{seed} {concern}")
+
+
+def _check(*, events: int, players: int, hours: float, files: int, start: datetime) -> None:
+    if start.tzinfo is None:
+        raise ValueError(f"start has no time zone: {start.isoformat()}; give one, for example tzinfo=UTC")
+    for name, value in (("events", events), ("players", players), ("files", files)):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, not {value}")
+    if hours * HOUR < 1:
+        raise ValueError(f"hours must be at least a millisecond, not {hours}")

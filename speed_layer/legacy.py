@@ -1,0 +1,72 @@
+"""The control: a speed layer as it was built before event time and exactly-once sinks, on the same arrivals.
+
+    parity legacy --lake LAKE
+
+It is not a straw man. Systems of the first Lambda generation indexed what arrived, stamped with the time at which it was
+processed, and aggregated at query time; the store acknowledged a batch after writing it, and after a crash the batch was
+written again. That was fast and simple, wrong by a few per cent, and the nightly batch replaced it anyway. So it
+
+- windows by processing time (`received_at`, or the time of ingestion), because that never waits for anybody;
+- takes every arrival, copies included, because de-duplication needed state that nobody wanted to keep;
+- appends without transaction ids: at least once.
+
+The aggregation itself is the shared function. What the reconciliation finds here is due to those three alone.
+"""
+
+from datetime import UTC, datetime
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from lakehouse.arrivals import ARRIVALS, ARRIVALS_SCHEMA, processing_time
+from lakehouse.checkpoints import consumed_versions
+from lakehouse.failpoints import failpoint
+from lakehouse.lake import Lake
+from lakehouse.locks import exclusive
+from lakehouse.log import DUPLICATES, EVENTS, newest_version
+from lakehouse.queries import Query, run
+from lakehouse.runs import measured
+from lakehouse.settings import Settings
+from lakehouse.tables import append, create_table
+
+
+def legacy(spark: SparkSession, lake: Lake, settings: Settings) -> None:
+    """Run the control until it has caught up with the arrivals."""
+    newest_version(lake)
+    checkpoint = lake.checkpoint("legacy")
+    with (
+        exclusive(spark, lake.lock_file("legacy"), wait=False),
+        measured(spark, lake, "legacy", []) as cost,
+    ):
+        create_table(spark, lake, ARRIVALS, ARRIVALS_SCHEMA, horizon=settings.retention.horizon)
+
+        def sink(rows: DataFrame, batch: int) -> None:
+            append_arrivals(rows, batch, lake)
+
+        source = _arrivals(spark, lake, EVENTS, settings).unionByName(_arrivals(spark, lake, DUPLICATES, settings))
+        [ended] = run([Query("legacy", source, sink, checkpoint)])
+        cost.batches = len(ended.recentProgress)
+        cost.rows_read = cost.rows_written = sum(batch["numInputRows"] for batch in ended.recentProgress)
+        cost.batch_seconds = [batch["durationMs"].get("triggerExecution", 0) / 1000 for batch in ended.recentProgress]
+
+
+def _arrivals(spark: SparkSession, lake: Lake, table: str, settings: Settings) -> DataFrame:
+    stream = (
+        spark.readStream.format("delta")
+        .option("startingVersion", 0)
+        .option("maxFilesPerTrigger", settings.stream.commits_per_batch)
+        .load(lake.table(table))
+    )
+    kept = [name for name in ARRIVALS_SCHEMA.names if name not in ("processing_time", "batch", "written_at")]
+    return stream.select(processing_time().alias("processing_time"), *kept)
+
+
+def append_arrivals(rows: DataFrame, batch: int, lake: Lake) -> None:
+    """One micro-batch, at least once."""
+    spark = rows.sparkSession
+    log_version, duplicates_version = consumed_versions(lake.checkpoint("legacy"), batch)
+    stamps = {"batch": F.lit(batch).cast("long"), "written_at": F.lit(datetime.now(UTC))}
+    said = {"batch": batch, "log_version": log_version, "duplicates_version": duplicates_version}
+    stamped = rows.withColumns(stamps).select(*ARRIVALS_SCHEMA.names)
+    append(spark, lake, ARRIVALS, stamped, transaction=None, metadata=said)
+    failpoint(spark, "legacy.appended", "arrivals", batch)

@@ -1,0 +1,41 @@
+"""The lines of landing files, each with the place of its file in the order of arrival and its own number in the file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame, Row, SparkSession, Window
+from pyspark.sql import functions as F
+
+from lakehouse.errors import ParityError
+
+
+def read_lines(spark: SparkSession, landings: Sequence[Row]) -> DataFrame:
+    """Columns `value` (the bytes of the line as they are), `line` (from 1), `file` (its name) and `place`."""
+    gone = [landing.path for landing in landings if not Path(landing.path).is_file()]
+    if gone:
+        raise ParityError(f"Landing files are gone before they were read: {', '.join(gone[:3])}. Put them back and start again.")
+    places = spark.createDataFrame(
+        [(_encoded_name(spark, landing.path), Path(landing.path).name, landing.place) for landing in landings],
+        "encoded string, file string, place long",
+    )
+    text = (
+        spark.read.option("lineSep", "\n")
+        .option("__globPaths__", "false")  # a name with [ or * is a name, not a pattern
+        .text([landing.path for landing in landings])
+        .select(
+            "value",
+            F.substring_index("_metadata.file_path", "/", -1).alias("encoded"),
+            F.col("_metadata.file_block_start").alias("block"),
+            F.monotonically_increasing_id().alias("id"),
+        )
+    )
+    # The id alone does not order lines: a large file is split into blocks, and those are packed by size.
+    in_file = Window.partitionBy("encoded").orderBy("block", "id")
+    numbered = text.withColumn("line", F.row_number().over(in_file).cast("long"))
+    return numbered.join(F.broadcast(places), "encoded").select("value", "line", "file", "place")
+
+
+def _encoded_name(spark: SparkSession, path: str) -> str:
+    """The file's name as Spark's metadata column spells it."""
+    uri = spark._jvm.org.apache.hadoop.fs.Path(path).toUri().toString()  # type: ignore[union-attr]
+    return str(uri).rpartition("/")[2]

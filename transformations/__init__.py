@@ -1,0 +1,6 @@
+"""What every result *is*: pure functions over DataFrames, with no I/O, session, clock or settings.
+
+The stream's engine, its repairs and the batch layer call the same functions of this package, and nothing else defines
+a result. Modules import each other relatively, so that an older copy of the package can be loaded beside this one and
+asked what it would have computed (`reconciliation.archive`).
+"""

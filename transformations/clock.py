@@ -1,0 +1,38 @@
+"""Device clocks: the event time that a line means, and the times that no event can have."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from .durations import milliseconds, written
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clock:
+    """`ingested_at` is the clock of ingestion, an argument like any other. Tolerances are exclusive bounds."""
+
+    ingested_at: datetime
+    device_tolerance: timedelta = timedelta(seconds=30)
+    future_tolerance: timedelta = timedelta(minutes=10)
+    floor: datetime = datetime(2000, 1, 1, tzinfo=UTC)
+
+    def event_time(self) -> Column:
+        """`occurred_at`, corrected by the device clock's error where that exceeds the tolerance.
+
+        The error is `received_at - sent_at`, which contains the delay of the network. An ordinary delay must not move
+        the event, hence the tolerance.
+        """
+        error = F.unix_millis("received_at") - F.unix_millis("sent_at")
+        correction = F.when(F.abs(error) > milliseconds(self.device_tolerance), error).otherwise(F.lit(0))
+        corrected = F.unix_millis("occurred_at") + F.coalesce(correction, F.lit(0))
+        return F.timestamp_millis(corrected)
+
+    def implausible(self) -> Column:
+        """Why the event time cannot be, or null. One phone from the year 2099 must not move the high-water mark."""
+        known = F.coalesce(F.col("received_at"), F.lit(self.ingested_at))
+        latest = F.timestamp_millis(F.unix_millis(known) + F.lit(milliseconds(self.future_tolerance)))
+        future = F.lit(f"time in the future: more than {written(self.future_tolerance)} after it was received")
+        past = F.lit(f"time before the floor of {self.floor.isoformat()}")
+        return F.when(F.col("event_time") > latest, future).when(F.col("event_time") < F.lit(self.floor), past)

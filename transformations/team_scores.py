@@ -1,0 +1,45 @@
+"""`team_scores`: what each team scored per window of event time (tumbling, one minute unless the settings say more)."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, LongType
+
+from .result import Result, Value
+from .windows import Tumbling
+
+
+def scores(pops: DataFrame, window: Tumbling, alongside: Sequence[str]) -> DataFrame:
+    """Sums and counts rather than means: they merge, and integers do not depend on the order of addition."""
+    return (
+        pops.groupBy(*alongside, "team_id", window.grouping("event_time"))
+        .agg(
+            F.sum("bubbles").alias("bubbles"),
+            F.count(F.lit(1)).alias("events"),
+            F.min("bubbles").alias("smallest"),
+            F.max("bubbles").alias("greatest"),
+            # Spark refuses DISTINCT aggregates on a stream; the size of the set is the same number in both modes.
+            F.size(F.collect_set("player_id")).alias("players"),
+        )
+        .withColumns({"window_start": F.col("window.start"), "window_end": F.col("window.end")})
+    )
+
+
+def team_scores(*, size: timedelta = timedelta(minutes=1)) -> Result:
+    return Result(
+        name="team_scores",
+        meaning="What each team scored per window of event time.",
+        kinds=("bubbles_popped",),
+        key=("team_id",),
+        values=(
+            Value("bubbles", LongType(), "sum of the bubbles popped; corrections are negative"),
+            Value("events", LongType(), "number of pops"),
+            Value("smallest", IntegerType(), "least bubbles of one pop"),
+            Value("greatest", IntegerType(), "most bubbles of one pop"),
+            Value("players", IntegerType(), "exact number of distinct players"),
+        ),
+        window=Tumbling(size),
+        compute=scores,
+    )
