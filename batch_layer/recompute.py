@@ -37,11 +37,18 @@ def recompute(
     newest = newest_version(lake)
     version = newest if log_version is None else log_version
     if not 0 <= version <= newest:
-        raise ParityError(f"The log has no version {version}; it has 0 to {newest}. Name one of those with --log-version.")
+        raise ParityError(
+            f"The log has no version {version}; it has 0 to {newest}. Name one of those with --log-version."
+        )
     agree_on_settings(lake, result, settings)
     create_table(
-        spark, lake, batch_name(result), batch_schema(result),
-        horizon=settings.retention.horizon, append_only=False, statistics=("window_start",),
+        spark,
+        lake,
+        batch_name(result),
+        batch_schema(result),
+        horizon=settings.retention.horizon,
+        append_only=False,
+        statistics=("window_start",),
     )
     fingerprint = result_fingerprint(result)
     keep_code(lake, fingerprint)

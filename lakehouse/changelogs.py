@@ -46,7 +46,9 @@ def boundary(lake: Lake, result: Result, log_version: int | None = None) -> Boun
         if log_version is None or each.log_version <= log_version:
             return each
     asked = "" if log_version is None else f" at or before log version {log_version}"
-    raise NothingToCompare(f"The stream of {result.id} has written nothing{asked} in {lake.path}. Run `parity stream` first.")
+    raise NothingToCompare(
+        f"The stream of {result.id} has written nothing{asked} in {lake.path}. Run `parity stream` first."
+    )
 
 
 def read_changelog(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:

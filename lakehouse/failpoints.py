@@ -16,7 +16,12 @@ from lakehouse.session import java_process
 
 VARIABLE = "PARITY_FAILPOINT"
 Place = Literal[
-    "ingest.read", "ingest.sidelined", "ingest.appended", "stream.computed", "stream.appended", "legacy.appended",
+    "ingest.read",
+    "ingest.sidelined",
+    "ingest.appended",
+    "stream.computed",
+    "stream.appended",
+    "legacy.appended",
     "recompute.computed",
 ]
 

@@ -38,12 +38,16 @@ def agree_on_settings(lake: Lake, result: Result, settings: Settings) -> None:
     if "settings" not in noted:
         write_json(lake.result_file(result.id), {**noted, "settings": given})
         return
-    changed = [f"{name}: the lake has {noted['settings'].get(name)!r}, the settings say {value!r}"
-               for name, value in given.items() if noted["settings"].get(name) != value]
+    changed = [
+        f"{name}: the lake has {noted['settings'].get(name)!r}, the settings say {value!r}"
+        for name, value in given.items()
+        if noted["settings"].get(name) != value
+    ]
     if changed:
         raise SettingsChanged(
-            f"{result.id} in {lake.path} was computed with other settings.\n  " + "\n  ".join(changed) +
-            "\nA checkpoint cannot follow such a change. Set it back, or ingest into a new lake with the new settings."
+            f"{result.id} in {lake.path} was computed with other settings.\n  "
+            + "\n  ".join(changed)
+            + "\nA checkpoint cannot follow such a change. Set it back, or ingest into a new lake with the new settings."
         )
 
 

@@ -1,10 +1,10 @@
 """The lake: one directory with the log, the tables of each result, the checkpoints and the locks.
 
-    LAKE/parity.json                  what makes the directory a lake
-    LAKE/tables/events                the log; beside it duplicates, quarantine
-    LAKE/tables/kappa_team_scores@1   the stream's changelog; batch_…, legacy_arrivals, reconciliations, …
-    LAKE/landings/00000007.json       which landing files came in micro-batch 7, in order of arrival
-    LAKE/checkpoints/…  LAKE/results/…  LAKE/locks/…  LAKE/code/…
+LAKE/parity.json                  what makes the directory a lake
+LAKE/tables/events                the log; beside it duplicates, quarantine
+LAKE/tables/kappa_team_scores@1   the stream's changelog; batch_…, legacy_arrivals, reconciliations, …
+LAKE/landings/00000007.json       which landing files came in micro-batch 7, in order of arrival
+LAKE/checkpoints/…  LAKE/results/…  LAKE/locks/…  LAKE/code/…
 """
 
 import json
@@ -66,11 +66,15 @@ def open_lake(path: Path) -> Lake:
     try:
         found = json.loads(marker.read_text())["format"]
     except FileNotFoundError:
-        raise NotALake(f"{path} is not a lake: it has no {MARKER}. Name the directory that `parity ingest` made.") from None
+        raise NotALake(
+            f"{path} is not a lake: it has no {MARKER}. Name the directory that `parity ingest` made."
+        ) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NotALake(f"{path} is not a lake: its {MARKER} cannot be read ({error}).") from None
     if found != FORMAT:
-        raise NotALake(f"{path} is a lake of format {found!r}; this Parity reads format {FORMAT}. Use the Parity that made it.")
+        raise NotALake(
+            f"{path} is a lake of format {found!r}; this Parity reads format {FORMAT}. Use the Parity that made it."
+        )
     return Lake(path.resolve())
 
 
@@ -80,7 +84,9 @@ def create_lake(path: Path) -> Lake:
         raise NotALake(f"{path} is a file; a lake is a directory.")
     if not (path / MARKER).exists():
         if path.exists() and any(path.iterdir()):
-            raise NotALake(f"{path} is not empty and not a lake, so nothing is written into it. Name a new or empty directory.")
+            raise NotALake(
+                f"{path} is not empty and not a lake, so nothing is written into it. Name a new or empty directory."
+            )
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         for part in ("tables", "checkpoints", "results", "locks", "code", "logs", "landings"):
             (path / part).mkdir(mode=0o700)

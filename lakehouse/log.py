@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType, TimestampType
 
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
@@ -35,7 +35,9 @@ _EVENT = (
 )
 SCHEMAS = {
     EVENTS: StructType([*_EVENT, *_ORIGIN, StructField("raw", StringType())]),
-    DUPLICATES: StructType([*(f for f in _EVENT if f.name not in ("seq", "high_water")), *_ORIGIN, StructField("raw", StringType())]),
+    DUPLICATES: StructType(
+        [*(f for f in _EVENT if f.name not in ("seq", "high_water")), *_ORIGIN, StructField("raw", StringType())]
+    ),
     QUARANTINE: StructType([StructField("reason", StringType()), *_ORIGIN, StructField("raw", BinaryType())]),
 }
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,6 +44,8 @@ OPTIONS = {
 def spark_session(settings: Spark, *, log_file: Path, java_options: str = "") -> SparkSession:
     """The session of this process, started if there is none."""
     os.environ["PYSPARK_PYTHON"] = sys.executable  # another interpreter's workers would hang
+    os.environ["TZ"] = "UTC"  # collected timestamps come in the process's local time and without a zone
+    time.tzset()
     os.environ.pop("SPARK_HOME", None)  # a Spark of the machine's own has other jars
     log_file.parent.mkdir(parents=True, exist_ok=True)
     options = {
@@ -71,7 +74,13 @@ def _class_path() -> str:
 
 
 def _java_options(settings: Spark, log_file: Path) -> str:
-    options = [f"-Dlog4j2.configurationFile={LOG_CONFIG.as_uri()}", f"-Dparity.log={log_file}", "-Xshare:auto"]
+    # Stopped at its first level, the compiler has room for 48 MB of code; when that is full it stops for good.
+    options = [
+        "-XX:ReservedCodeCacheSize=256m",
+        f"-Dlog4j2.configurationFile={LOG_CONFIG.as_uri()}",
+        f"-Dparity.log={log_file}",
+        "-Xshare:auto",
+    ]
     if CLASS_ARCHIVE.exists():
         options.append(f"-XX:SharedArchiveFile={CLASS_ARCHIVE}")
     if settings.compiler == "quick":

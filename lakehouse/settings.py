@@ -98,7 +98,11 @@ class Settings(BaseSettings):
     """The whole of the settings. Unknown keys are refused: a misspelt setting must not be a silent default."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, nested_model_default_partial_update=True
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        nested_model_default_partial_update=True,
     )
 
     lateness: Lateness = Lateness()

@@ -64,7 +64,9 @@ def cut_off(lake: Lake, result: Result, settings: Settings) -> datetime:
 
 def _batch(spark: SparkSession, lake: Lake, result: Result) -> DataFrame:
     if not coverage(lake, result):
-        raise NothingToCompare(f"The batch layer has not computed {result.id} in {lake.path}. Run `parity recompute` first.")
+        raise NothingToCompare(
+            f"The batch layer has not computed {result.id} in {lake.path}. Run `parity recompute` first."
+        )
     return read_table(spark, lake, batch_name(result))
 
 

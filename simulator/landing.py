@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 
-class LandingNotEmpty(ValueError):  # noqa: N818 - it reads as what is the case
+class LandingNotEmpty(ValueError):
     """The landing directory already holds landing files; a second run would mix its arrivals with theirs."""
 
     def __init__(self, directory: Path, present: list[str]) -> None:

@@ -90,9 +90,7 @@ class Network:
             record["received_at"] = timestamp(received)
         return record
 
-    def _copy(
-        self, record: Record, phone: Phone, sent: int, crossing: int, counts: tuple[str, ...]
-    ) -> Delivery:
+    def _copy(self, record: Record, phone: Phone, sent: int, crossing: int, counts: tuple[str, ...]) -> Delivery:
         # The correction of a wrong clock contains the crossing: an equal one gives an equal event time.
         received = sent + (crossing if phone.clock_error else self._crossing())
         times = {"sent_at": timestamp(sent + phone.clock_error), "received_at": timestamp(received)}

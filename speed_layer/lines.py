@@ -13,7 +13,9 @@ def read_lines(spark: SparkSession, landings: Sequence[Row]) -> DataFrame:
     """Columns `value` (the bytes of the line as they are), `line` (from 1), `file` (its name) and `place`."""
     gone = [landing.path for landing in landings if not Path(landing.path).is_file()]
     if gone:
-        raise ParityError(f"Landing files are gone before they were read: {', '.join(gone[:3])}. Put them back and start again.")
+        raise ParityError(
+            f"Landing files are gone before they were read: {', '.join(gone[:3])}. Put them back and start again."
+        )
     places = spark.createDataFrame(
         [(_encoded_name(spark, landing.path), Path(landing.path).name, landing.place) for landing in landings],
         "encoded string, file string, place long",

@@ -73,8 +73,12 @@ def on_time_revisions(spark: SparkSession, lake: Lake, result: Result, settings:
 def _query(spark: SparkSession, lake: Lake, result: Result, settings: Settings, cost: Run, *, rebuild: bool) -> Query:
     agree_on_settings(lake, result, settings)
     create_table(
-        spark, lake, changelog_name(result), changelog_schema(result),
-        horizon=settings.retention.horizon, statistics=("window_start", "log_version", "epoch"),
+        spark,
+        lake,
+        changelog_name(result),
+        changelog_schema(result),
+        horizon=settings.retention.horizon,
+        statistics=("window_start", "log_version", "epoch"),
     )
     epoch = current_epoch(lake, result, rebuild=rebuild)
     last_batch = next((each.batch for each in boundaries(lake, result, epoch)), None)
@@ -118,7 +122,10 @@ def append_revisions(
             revisions = revisions.unionByName(stamped(repaired, result, cause="late", **common))
     failpoint(spark, "stream.computed", result.name, batch)
     append(
-        spark, lake, changelog_name(result), revisions,
+        spark,
+        lake,
+        changelog_name(result),
+        revisions,
         transaction=Transaction(epoch.app_id, batch),
         metadata={"epoch": epoch.number, "batch": batch, "log_version": version, **counted},
         check=lambda: refuse_stale(lake, result, epoch),

@@ -92,8 +92,7 @@ def test_what_a_phone_buffered_in_the_subway_is_delivered_together(a_day: Simula
         if event.delay > 5 * MINUTES and event.received_at is not None:
             deliveries[event.record["player_id"]].append(event.received_at)
     bursts = sum(
-        sum(later - earlier > MINUTES for earlier, later in pairwise(times)) + 1
-        for times in deliveries.values()
+        sum(later - earlier > MINUTES for earlier, later in pairwise(times)) + 1 for times in deliveries.values()
     )
     assert a_day.delivered.late / bursts > 5
 

@@ -1,0 +1,72 @@
+"""The input audit: landed = accepted + duplicate + quarantined, for every hour of event time.
+
+What landed is counted from the landing files by this module, which shares no code with ingestion: Python's own JSON and
+its own reading of times. A line whose time cannot be read counts under "unreadable", on both sides.
+"""
+
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from lakehouse.lake import Lake
+from lakehouse.landings import manifests
+from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, position
+from lakehouse.tables import read_table
+from reconciliation.verdict import Audit, AuditBucket
+
+UNREADABLE = "unreadable"
+
+
+def audited(spark: SparkSession, lake: Lake, log_version: int) -> Audit:
+    """The audit of everything that ingestion had read when the log had this version."""
+    last = position(lake, log_version).batch
+    files = [landing for number, manifest in manifests(lake) if number <= last for landing in manifest]
+    changed = [landing.name for landing in files if not _as_it_was(landing.path, landing.modified_ns, landing.size)]
+    if changed:
+        why = f"{len(changed)} of {len(files)} landing files are gone or have changed since, e.g. {changed[0]}"
+        return Audit(files=len(files), buckets=[], reasons={}, unavailable=why)
+    landed = sum((landed_in(Path(landing.path)) for landing in files), Counter[str]())
+    accepted, duplicate = (_counted(spark, lake, name, last) for name in (EVENTS, DUPLICATES))
+    rejected = read_table(spark, lake, QUARANTINE).where(F.col("batch") <= last)
+    quarantined = Counter(bucket(bytes(row.raw)) for row in rejected.select("raw").toLocalIterator())
+    reasons = {
+        row.reason: int(row["count"]) for row in rejected.groupBy("reason").count().orderBy(F.desc("count")).collect()
+    }
+    names = sorted({*landed, *accepted, *duplicate, *quarantined})
+    buckets = [AuditBucket(name, landed[name], accepted[name], duplicate[name], quarantined[name]) for name in names]
+    return Audit(files=len(files), buckets=buckets, reasons=reasons)
+
+
+def landed_in(file: Path) -> Counter[str]:
+    """The lines of a landing file by hour; the last line may lack its line feed."""
+    content = file.read_bytes()
+    lines = content.split(b"\n")
+    return Counter(bucket(line) for line in (lines if lines[-1] else lines[:-1]))
+
+
+def bucket(line: bytes) -> str:
+    """The hour in which the line says that it occurred."""
+    try:
+        said = json.loads(line.decode("utf-8"))["occurred_at"]
+        moment = datetime.fromisoformat(said)
+        return f"{moment.astimezone(UTC):%Y-%m-%dT%H:00Z}" if moment.tzinfo else UNREADABLE
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return UNREADABLE
+
+
+def _counted(spark: SparkSession, lake: Lake, table: str, last: int) -> Counter[str]:
+    hour = F.date_format("occurred_at", "yyyy-MM-dd'T'HH:00'Z'").alias("hour")
+    rows = read_table(spark, lake, table).where(F.col("batch") <= last).groupBy(hour).count().collect()
+    return Counter({row.hour: int(row["count"]) for row in rows})
+
+
+def _as_it_was(path: str, modified_ns: int, size: int) -> bool:
+    file = Path(path)
+    if not file.is_file():
+        return False
+    status = file.stat()
+    return (status.st_mtime_ns, status.st_size) == (modified_ns, size)

@@ -1,0 +1,50 @@
+"""The stream's own part: what its engine settled without repairs, and whether every revision was written once.
+
+A repair recomputes from the log, so it could hide a broken engine. Hence the engine's rows alone are compared with batch
+over the rows that were not late.
+"""
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, LongType, StructField, StructType
+
+from lakehouse.changelogs import Boundary, read_changelog
+from lakehouse.identity import live_epoch
+from lakehouse.lake import Lake
+from lakehouse.log import log_at
+from lakehouse.settings import Settings
+from reconciliation.comparison import compared
+from reconciliation.pins import Pin
+from transformations.changelog import ranking
+from transformations.lateness import settled
+from transformations.result import Result
+
+
+def revised(spark: SparkSession, lake: Lake, result: Result, at: Pin) -> DataFrame:
+    """For each key `repaired`, and `times`: how often its most repeated revision was written, null if each once."""
+    if not isinstance(at.boundary, Boundary):
+        identity = [field for field in result.schema if field.name in result.identity]
+        stamps = [StructField("repaired", BooleanType()), StructField("times", LongType())]
+        return spark.createDataFrame([], StructType([*identity, *stamps]))
+    epoch = live_epoch(lake, result).number
+    revisions = read_changelog(spark, lake, result, at.boundary).where(F.col("epoch") == epoch)
+    written = revisions.groupBy(*result.identity, "log_version", "cause").agg(F.count(F.lit(1)).alias("times"))
+    most = F.max("times")
+    return written.groupBy(*result.identity).agg(
+        F.bool_or(F.col("cause") == "late").alias("repaired"), F.when(most > 1, most).alias("times")
+    )
+
+
+def wrong_by_itself(
+    spark: SparkSession, lake: Lake, result: Result, settings: Settings, at: Pin, within: DataFrame
+) -> int | None:
+    """How many of the engine's own settled rows among the keys `within` differ from batch over the rows on time."""
+    if not isinstance(at.boundary, Boundary):
+        return None
+    epoch = live_epoch(lake, result).number
+    own = read_changelog(spark, lake, result, at.boundary).where("cause = 'on_time'")
+    engine = ranking(own, result, epoch=epoch, log_version=at.log_version).where("not deleted")
+    expected = result.of(log_at(spark, lake, at.log_version).where(~result.late(settings.lateness.allowed)))
+    done = settled(F.col("window_end"), F.lit(at.high_water), settings.lateness.allowed)
+    both = compared(expected, engine, result, tolerance={}).where(done & (F.size("differing") > 0))
+    return both.join(within.select(*result.identity), list(result.identity), "left_semi").count()

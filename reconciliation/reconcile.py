@@ -1,0 +1,174 @@
+"""The reconciliation: does the candidate's answer equal the batch layer's, over the same version of the log?
+
+    parity reconcile --lake LAKE [--candidate legacy] [--recompute]
+
+One pinned version, all keys, full outer; every difference with its causes.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from lakehouse.batches import Interval, batch_name, computed_at, coverage
+from lakehouse.errors import NothingToCompare
+from lakehouse.lake import Lake
+from lakehouse.log import log_at, position
+from lakehouse.settings import Settings
+from lakehouse.tables import read_table
+from reconciliation.audit import audited
+from reconciliation.causes import explained
+from reconciliation.comparison import compared, moved_between, with_state
+from reconciliation.differences import collected, counts_by_cause, written_twice
+from reconciliation.engine import revised, wrong_by_itself
+from reconciliation.pins import Candidate, Pin, candidate_rows, pin
+from reconciliation.verdict import UNEXPLAINED, ResultVerdict, Verdict
+from transformations.result import Result
+
+STATES = ("equal", "differs", "open", "behind", "beyond")
+
+
+def reconcile(
+    spark: SparkSession,
+    lake: Lake,
+    results: Sequence[Result],
+    settings: Settings,
+    *,
+    candidate: Candidate = "kappa",
+    interval: Interval | None = None,
+    log_version: int | None = None,
+    tolerance: Mapping[str, float] | None = None,
+) -> Verdict:
+    """The verdict over `results`. Nothing is written here; `history` keeps it."""
+    tolerance = {**settings.reconciliation.tolerance, **(tolerance or {})}
+    pins = [pin(lake, result, candidate, log_version) for result in results]
+    found = [
+        reconciled(spark, lake, result, settings, at, interval=interval or Interval(), tolerance=tolerance)
+        for result, at in zip(results, pins, strict=True)
+    ]
+    return Verdict(
+        id=uuid.uuid4().hex,
+        at=datetime.now(UTC).isoformat(),
+        candidate=candidate,
+        policy=settings.lateness.policy,
+        results=found,
+        audit=audited(spark, lake, max(at.log_version for at in pins)),
+    )
+
+
+def reconciled(
+    spark: SparkSession,
+    lake: Lake,
+    result: Result,
+    settings: Settings,
+    at: Pin,
+    *,
+    interval: Interval,
+    tolerance: Mapping[str, float],
+) -> ResultVerdict:
+    """The verdict over one result."""
+    keys = judged_keys(spark, lake, result, settings, at, interval=interval, tolerance=tolerance).persist()
+    counted = {row.state: row for row in _counted(keys)}
+    number = {state: counted[state].keys if state in counted else 0 for state in STATES}
+    judged = keys.where(F.col("state").isin("equal", "differs"))
+    differing = keys.where("state = 'differs'")
+    differences = []
+    if number["differs"]:
+        wrong = explained(spark, lake, result, settings, at, differing.where(F.size("differing") > 0))
+        differences = collected(wrong.unionByName(written_twice(differing.where(F.size("differing") == 0))), result)
+    by_cause = counts_by_cause(differences)
+    compared_keys, total = number["equal"] + number["differs"], sum(number.values())
+    late = log_at(spark, lake, at.log_version).where(result.concerns()).where(result.late(settings.lateness.allowed))
+    verdict = ResultVerdict(
+        result=result.name,
+        version=result.version,
+        candidate=at.candidate,
+        log_version=at.log_version,
+        high_water=at.high_water.isoformat(),
+        settled_before=(at.high_water - settings.lateness.allowed).isoformat(),
+        keys=total,
+        compared=compared_keys,
+        equal=number["equal"],
+        differing=number["differs"],
+        open=number["open"],
+        open_equal=counted["open"].same if "open" in counted else 0,
+        behind=number["behind"],
+        beyond_horizon=number["beyond"],
+        by_cause=by_cause,
+        unexplained=by_cause.get(UNEXPLAINED, 0),
+        duplicate_revisions=sum(row.twice for row in counted.values()),
+        engine_alone=_alone(counted) if at.candidate == "kappa" else None,
+        engine_wrong=wrong_by_itself(spark, lake, result, settings, at, judged),
+        late_events=late.count(),
+        candidate_code=_codes(counted, "candidate_codes"),
+        batch_code=_codes(counted, "batch_codes"),
+        too_few=compared_keys == 0 or compared_keys < settings.reconciliation.least_settled * total,
+        differences=differences,
+    )
+    keys.unpersist()
+    return verdict
+
+
+def judged_keys(
+    spark: SparkSession,
+    lake: Lake,
+    result: Result,
+    settings: Settings,
+    at: Pin,
+    *,
+    interval: Interval,
+    tolerance: Mapping[str, float],
+) -> DataFrame:
+    """Every key of either side with both answers, its state, and how it came about."""
+    covered = coverage(lake, result)
+    if not covered:
+        raise NothingToCompare(
+            f"The batch layer has not computed {result.id} in {lake.path}. Run `parity recompute` first, or give --recompute."
+        )
+    batch = read_table(spark, lake, batch_name(result)).where(interval.holds(F.col("window_start")))
+    rows = candidate_rows(spark, lake, result, at).where(interval.holds(F.col("window_start")))
+    log = log_at(spark, lake, max(at.log_version, *(each.log_version for each in covered)))
+    spans = {each.log_version: _span(lake, each.log_version, at.log_version) for each in covered}
+    keys = with_state(
+        compared(batch, rows, result, tolerance=tolerance),
+        result,
+        moved_between(log, result, spans, computed_at(covered, F.col("window_start"))),
+        high_water=at.high_water,
+        allowed=settings.lateness.allowed,
+        horizon=settings.retention.horizon,
+    )
+    keys = keys.join(revised(spark, lake, result, at), list(result.identity), "left")
+    again = (F.col("state") == "equal") & F.col("times").isNotNull()
+    return keys.withColumn("state", F.when(again, "differs").otherwise(F.col("state")))
+
+
+def _span(lake: Lake, one: int, other: int) -> tuple[int, int]:
+    """The places in the log between two of its versions, whichever comes first: `(low, high]`."""
+    low, high = sorted(position(lake, version).seq for version in (one, other))
+    return low, high
+
+
+def _counted(keys: DataFrame) -> list[Row]:
+    return (
+        keys.groupBy("state")
+        .agg(
+            F.count(F.lit(1)).alias("keys"),
+            F.count(F.when(F.size("differing") == 0, F.lit(1))).alias("same"),
+            F.count("times").alias("twice"),
+            F.count(F.when(F.col("repaired"), F.lit(1))).alias("repaired"),
+            F.collect_set("batch_code").alias("batch_codes"),
+            F.collect_set("candidate_code").alias("candidate_codes"),
+        )
+        .collect()
+    )
+
+
+def _alone(counted: Mapping[str, Row]) -> int:
+    judged = [row for state, row in counted.items() if state in ("equal", "differs")]
+    return sum(row.keys - row.repaired for row in judged)
+
+
+def _codes(counted: Mapping[str, Row], column: str) -> list[str]:
+    return sorted({code for row in counted.values() for code in row[column]})

@@ -1,0 +1,131 @@
+"""What a reconciliation found, as plain data: printed, kept in the lake, and shown in the report."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Status = Literal["agree", "differ", "could not compare"]
+EXIT_CODES: dict[Status, int] = {"agree": 0, "differ": 1, "could not compare": 2}
+UNEXPLAINED = "unexplained"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One differing key: both sides, the cells that differ, and the causes that were earned with their events."""
+
+    key: dict[str, str]
+    window_start: str
+    window_end: str
+    batch: dict[str, Any] | None
+    candidate: dict[str, Any] | None
+    differing: list[str]
+    causes: list[str]
+    event_ids: list[str]
+    events_named: int
+    evidence: str | None
+
+
+@dataclass(frozen=True)
+class ResultVerdict:
+    """The comparison of one result. `compared` keys are `equal` or `differing`; the others are told apart by why not."""
+
+    result: str
+    version: int
+    candidate: str
+    log_version: int
+    high_water: str
+    settled_before: str
+    keys: int
+    compared: int
+    equal: int
+    differing: int
+    open: int
+    open_equal: int
+    behind: int
+    beyond_horizon: int
+    by_cause: dict[str, int]
+    unexplained: int
+    duplicate_revisions: int
+    engine_alone: int | None
+    engine_wrong: int | None
+    late_events: int
+    candidate_code: list[str]
+    batch_code: list[str]
+    too_few: bool
+    differences: list[Difference] = field(default_factory=list)
+
+    @property
+    def status(self) -> Status:
+        if self.differing or self.engine_wrong:
+            return "differ"
+        return "could not compare" if self.too_few else "agree"
+
+    @property
+    def share_equal(self) -> float | None:
+        return self.equal / self.compared if self.compared else None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "status": self.status}
+
+
+@dataclass(frozen=True)
+class AuditBucket:
+    """One hour of event time as the lines themselves say it: what landed, and what became of it."""
+
+    bucket: str
+    landed: int
+    accepted: int
+    duplicate: int
+    quarantined: int
+
+    @property
+    def balanced(self) -> bool:
+        return self.landed == self.accepted + self.duplicate + self.quarantined
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The input audit. `unavailable` says why nothing could be counted, e.g. because the landing files are gone."""
+
+    files: int
+    buckets: list[AuditBucket]
+    reasons: dict[str, int]
+    unavailable: str | None = None
+
+    @property
+    def balanced(self) -> bool:
+        return all(bucket.balanced for bucket in self.buckets)
+
+    def total(self, name: Literal["landed", "accepted", "duplicate", "quarantined"]) -> int:
+        return sum(int(getattr(bucket, name)) for bucket in self.buckets)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The whole of one reconciliation."""
+
+    id: str
+    at: str
+    candidate: str
+    policy: str
+    results: list[ResultVerdict]
+    audit: Audit
+
+    @property
+    def status(self) -> Status:
+        found = {result.status for result in self.results}
+        if "differ" in found or not self.audit.balanced:
+            return "differ"
+        return "could not compare" if "could not compare" in found or not found else "agree"
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.status]
+
+    @property
+    def unexplained(self) -> int:
+        return sum(result.unexplained for result in self.results)
+
+    def as_dict(self) -> dict[str, Any]:
+        results = [result.as_dict() for result in self.results]
+        audit = {**asdict(self.audit), "balanced": self.audit.balanced}
+        return {**asdict(self), "results": results, "audit": audit, "status": self.status, "exit_code": self.exit_code}

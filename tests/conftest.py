@@ -1,0 +1,36 @@
+"""One Spark session for the whole run, and small lakes made of landing lines."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lakehouse.lake import Lake, create_lake
+from lakehouse.session import spark_session
+from lakehouse.settings import Settings, Spark, load_settings
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    log_file = tmp_path_factory.mktemp("spark") / "spark.log"
+    session = spark_session(Spark(master="local[2]", compiler="quick"), log_file=log_file)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return load_settings()
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return create_lake(tmp_path / "lake")
+
+
+@pytest.fixture
+def landing(tmp_path: Path) -> Path:
+    directory = tmp_path / "landing"
+    directory.mkdir()
+    return directory
