@@ -52,29 +52,40 @@ def create_log(spark: SparkSession, lake: Lake, *, horizon: timedelta) -> None:
 
 @dataclass(frozen=True)
 class Position:
-    """Where the log stands at a version: its rows, the last `seq`, the high-water mark (none while it is empty).
+    """Where the log stands at a version: its last `seq`, which is its number of events, the high-water mark (none while
+    it is empty), the last micro-batch of ingestion, and the lines that went elsewhere until then.
 
-    Ingestion says it with each commit, so that nobody has to read the log for it.
+    Ingestion says it with each commit, so that nobody has to read a table for it.
     """
 
     version: int
     seq: int = 0
     high_water: datetime | None = None
     batch: int = -1
+    duplicates: int = 0
+    quarantined: int = 0
 
-    def after(self, batch: int, *, events: int, latest: datetime | None) -> dict[str, int | None]:
-        """What the commit of `batch` says: the position behind its `events`, the greatest of whose times is `latest`."""
+    def after(
+        self, batch: int, *, events: int, latest: datetime | None, duplicates: int, quarantined: int
+    ) -> dict[str, int | None]:
+        """What the commit of `batch` says; `latest` is the greatest event time of its `events`."""
         marks = [mark for mark in (self.high_water, latest) if mark is not None]
-        return {"batch": batch, "seq": self.seq + events, "high_water": to_millis(max(marks)) if marks else None}
+        return {
+            "batch": batch,
+            "seq": self.seq + events,
+            "high_water": to_millis(max(marks)) if marks else None,
+            "duplicates": self.duplicates + duplicates,
+            "quarantined": self.quarantined + quarantined,
+        }
 
 
 def position(lake: Lake, version: int | None = None) -> Position:
     """The position at `version`, or at the newest one."""
     at = newest_version(lake) if version is None else version
     for said in commits(lake, EVENTS):
-        if said["version"] <= at:
-            mark = said["high_water"]
-            return Position(at, said["seq"], None if mark is None else from_millis(mark), said["batch"])
+        if said.pop("version") <= at:
+            mark = said.pop("high_water")
+            return Position(version=at, high_water=None if mark is None else from_millis(mark), **said)
     return Position(at)
 
 

@@ -50,7 +50,7 @@ def run(
     queries: Sequence[Query],
     *,
     every: timedelta | None = None,
-    meanwhile: Callable[[], object] = lambda: None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> list[StreamingQuery]:
     """Run the queries side by side: `every` so often until they are stopped, or without it until all is consumed.
 
@@ -65,7 +65,8 @@ def run(
                 refuse_drops(waiting.pop(0))
             for query in waiting:
                 refuse_drops(query)
-            meanwhile()
+            if meanwhile is not None:
+                meanwhile()
     except StreamingQueryException as error:
         raise _told_error(queries, error) from error
     finally:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from lakehouse.lake import Lake, write_json
 
@@ -28,6 +29,13 @@ class Run:
     rows_written: int = 0
     batches: int = 0
     batch_seconds: list[float] = field(default_factory=list)
+
+    def took(self, query: StreamingQuery) -> int:
+        """Note the micro-batches of a query that has ended; returns how many rows came in with them."""
+        progress = query.recentProgress
+        self.batches += len(progress)
+        self.batch_seconds += [batch["durationMs"].get("triggerExecution", 0) / 1000 for batch in progress]
+        return sum(batch["numInputRows"] for batch in progress)
 
 
 @contextmanager

@@ -128,7 +128,7 @@ def load_settings(file: Path | None = None) -> Settings:
     class FromFile(Settings):
         @classmethod
         def settings_customise_sources(
-            cls, settings_cls: type[BaseSettings], **_: PydanticBaseSettingsSource
+            cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **__: PydanticBaseSettingsSource
         ) -> tuple[PydanticBaseSettingsSource, ...]:
             return EnvSettingsSource(settings_cls), TomlConfigSettingsSource(settings_cls, toml_file=file)
 

@@ -24,6 +24,7 @@ from lakehouse.landings import note_landings
 from lakehouse.locks import exclusive
 from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, SCHEMAS, create_log, log_at, position
 from lakehouse.queries import Query, run
+from lakehouse.runs import measured
 from lakehouse.settings import Settings
 from lakehouse.tables import Transaction, append
 from speed_layer.lines import read_lines
@@ -49,7 +50,10 @@ def ingest(
     """Ingest all that has landed, then stop; or go on with what lands until stopped. `clock` is the time of a batch."""
     size = files_per_batch or settings.ingestion.files_per_batch
     checkpoint = lake.checkpoint("ingest")
-    with exclusive(spark, lake.lock_file("ingest"), wait=False):
+    with (
+        exclusive(spark, lake.lock_file("ingest"), wait=False),
+        measured(spark, lake, "ingest", []) as cost,
+    ):
         create_log(spark, lake, horizon=settings.retention.horizon)
         _refuse_lost_checkpoint(lake, checkpoint)
         keep_code(lake, parser_fingerprint())
@@ -67,10 +71,14 @@ def ingest(
             .json(str(lake.landings))
         )
         query = Query("ingest", source, sink, checkpoint)
-        if continuous:
-            run([query], every=settings.stream.interval, meanwhile=note)
-        else:
-            run([query])
+        start = position(lake)
+        [ended] = run(
+            [query], every=settings.stream.interval if continuous else None, meanwhile=note if continuous else None
+        )
+        cost.took(ended)
+        end = position(lake)
+        cost.rows_written = end.seq - start.seq
+        cost.rows_read = cost.rows_written + end.duplicates - start.duplicates + end.quarantined - start.quarantined
 
 
 def ingest_batch(manifest: DataFrame, batch: int, lake: Lake, settings: Settings, *, ingested_at: datetime) -> None:
@@ -79,7 +87,7 @@ def ingest_batch(manifest: DataFrame, batch: int, lake: Lake, settings: Settings
     before = position(lake)
     if before.batch == batch:
         return
-    lines = read_lines(spark, manifest.orderBy("place").collect())
+    landed = read_lines(spark, manifest.orderBy("place").collect())
     failpoint(spark, "ingest.read", "events", batch)
     clock = Clock(
         ingested_at=ingested_at,
@@ -93,7 +101,7 @@ def ingest_batch(manifest: DataFrame, batch: int, lake: Lake, settings: Settings
         "fingerprint": F.lit(parser_fingerprint()),
         "id_hash": F.xxhash64("event_id"),
     }
-    judged = parsed(lines, clock).withColumns(origin).persist()
+    judged = parsed(landed, clock).withColumns(origin).persist()
     log = log_at(spark, lake, before.version)
     placed = with_first(judged.where("reason is null"), known_events(log, judged)).persist()
     differing = placed.where("copy = false").withColumn("reason", F.lit("copy of an event with other content"))
@@ -102,15 +110,21 @@ def ingest_batch(manifest: DataFrame, batch: int, lake: Lake, settings: Settings
     first = in_order(placed.where("copy is null"), high_water=before.high_water, seq=before.seq)
     transaction = Transaction("ingest", batch)
 
-    if not rejected.isEmpty():
-        append(spark, lake, QUARANTINE, _rows(QUARANTINE, rejected), transaction=transaction)
-    if not copies.isEmpty():
-        append(spark, lake, DUPLICATES, _rows(DUPLICATES, copies), transaction=transaction)
+    sidelined = {}
+    for table, lines in ((QUARANTINE, rejected), (DUPLICATES, copies)):
+        sidelined[table] = lines.count()
+        if sidelined[table]:
+            append(spark, lake, table, _rows(table, lines), transaction=transaction)
     failpoint(spark, "ingest.sidelined", "events", batch)
     arrived = first.agg(F.count(F.lit(1)).alias("events"), F.unix_millis(F.max("event_time")).alias("latest")).first()
     assert arrived is not None
-    latest = None if arrived.latest is None else from_millis(arrived.latest)
-    said = before.after(batch, events=arrived.events, latest=latest)
+    said = before.after(
+        batch,
+        events=arrived.events,
+        latest=None if arrived.latest is None else from_millis(arrived.latest),
+        duplicates=sidelined[DUPLICATES],
+        quarantined=sidelined[QUARANTINE],
+    )
     append(spark, lake, EVENTS, _rows(EVENTS, first), transaction=transaction, metadata=said)
     failpoint(spark, "ingest.appended", "events", batch)
     placed.unpersist()

@@ -45,9 +45,7 @@ def legacy(spark: SparkSession, lake: Lake, settings: Settings) -> None:
 
         source = _arrivals(spark, lake, EVENTS, settings).unionByName(_arrivals(spark, lake, DUPLICATES, settings))
         [ended] = run([Query("legacy", source, sink, checkpoint)])
-        cost.batches = len(ended.recentProgress)
-        cost.rows_read = cost.rows_written = sum(batch["numInputRows"] for batch in ended.recentProgress)
-        cost.batch_seconds = [batch["durationMs"].get("triggerExecution", 0) / 1000 for batch in ended.recentProgress]
+        cost.rows_read = cost.rows_written = cost.took(ended)
 
 
 def _arrivals(spark: SparkSession, lake: Lake, table: str, settings: Settings) -> DataFrame:

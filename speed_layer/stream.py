@@ -27,7 +27,7 @@ from lakehouse.queries import Query, run
 from lakehouse.runs import Run, measured
 from lakehouse.settings import Settings
 from lakehouse.tables import Transaction, append, create_table
-from transformations.changelog import changelog_schema, repairs, stamped
+from transformations.changelog import Stamp, changelog_schema, repairs, stamped
 from transformations.durations import from_millis, written
 from transformations.result import Result
 
@@ -48,11 +48,8 @@ def stream(
             held.enter_context(exclusive(spark, lake.lock_file(f"stream-{result.id}"), wait=False))
         cost = held.enter_context(measured(spark, lake, "stream", [result.name for result in results]))
         queries = [_query(spark, lake, result, settings, cost, rebuild=rebuild) for result in results]
-        ended = run(queries, every=settings.stream.interval if continuous else None)
-        progress = [batch for query in ended for batch in query.recentProgress]
-        cost.batches = len(progress)
-        cost.rows_read += sum(batch["numInputRows"] for batch in progress)
-        cost.batch_seconds = [batch["durationMs"].get("triggerExecution", 0) / 1000 for batch in progress]
+        for ended in run(queries, every=settings.stream.interval if continuous else None):
+            cost.rows_read += cost.took(ended)
 
 
 def on_time_revisions(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> DataFrame:
@@ -104,22 +101,22 @@ def append_revisions(
     counted = {"on_time": engine.count(), "late": 0}
     if high_water is None:
         return
-    common = {
-        "high_water": high_water,
-        "allowed": settings.lateness.allowed,
-        "epoch": epoch.number,
-        "log_version": version,
-        "written_at": datetime.now(UTC),
-        "fingerprint": result_fingerprint(result),
-    }
+    stamp = Stamp(
+        log_version=version,
+        high_water=high_water,
+        allowed=settings.lateness.allowed,
+        epoch=epoch.number,
+        written_at=datetime.now(UTC),
+        fingerprint=result_fingerprint(result),
+    )
     frames = [engine]
-    revisions = stamped(engine, result, cause="on_time", **common)
+    revisions = stamped(engine, result, stamp, cause="on_time")
     if settings.lateness.policy == "correct":
         repaired = repaired_revisions(spark, lake, result, settings, previous=previous, version=version)
         if repaired is not None:
             frames.append(repaired.persist())
             counted["late"] = repaired.count()
-            revisions = revisions.unionByName(stamped(repaired, result, cause="late", **common))
+            revisions = revisions.unionByName(stamped(repaired, result, stamp, cause="late"))
     failpoint(spark, "stream.computed", result.name, batch)
     append(
         spark,

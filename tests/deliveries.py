@@ -16,7 +16,9 @@ def at(seconds: float) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def pop(event_id: str, seconds: float, *, bubbles: int = 1, team: str = "blue", player: str = "alice", **more: Any) -> str:
+def pop(
+    event_id: str, seconds: float, *, bubbles: int = 1, team: str = "blue", player: str = "alice", **more: Any
+) -> str:
     """A line of kind `bubbles_popped`."""
     event = {"event_id": event_id, "kind": "bubbles_popped", "player_id": player, "team_id": team, "bubbles": bubbles}
     return json.dumps({**event, "occurred_at": at(seconds), **more})

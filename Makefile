@@ -1,0 +1,54 @@
+# The front door. Everything a target needs is set up by it, once.
+SHELL := /bin/bash
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# Small lakes: a JVM that starts sooner is worth more than one that runs faster.
+QUICK := PARITY_SPARK__COMPILER=quick
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench browser lock clean
+
+help: ## List the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: .venv/.ready .jars/.ready ## Install the environment, Spark's Delta jars and the class-data archive
+
+demo: setup ## The whole story in one command: two layers, two crashes, one verdict
+	@$(QUICK) .venv/bin/parity demo
+
+test: setup browser ## Run all tests
+	@$(QUICK) .venv/bin/python -m pytest
+
+check: setup ## Lint, types, and the direction of imports
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/lint-imports
+
+format: setup ## Format the code
+	@.venv/bin/ruff check --fix . && .venv/bin/ruff format .
+
+bench: setup ## Measure throughput, CPU and memory; takes a while
+	@.venv/bin/python -m benchmarks.run
+
+browser: ## Install headless Chromium from Debian's packages, for looking at the report
+	@command -v chromium >/dev/null || infra/browser.sh
+
+lock: .venv/.ready ## Resolve the dependencies anew into requirements.lock
+	@.venv/bin/uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-header -o requirements.lock
+
+clean: ## Remove what the targets above have made
+	@rm -rf .venv .jars demo
+
+.venv/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info[:2] == (3, 11) else f"Python 3.11 is needed, {sys.executable} is {sys.version.split()[0]}. Name one: make PYTHON=...")'
+	@echo "Setting up the environment (once, some minutes) ..."
+	@rm -rf .venv && $(PYTHON) -m venv .venv
+	@.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+.jars/.ready: infra/jars.xml infra/jars.sha256 .venv/.ready
+	@command -v java >/dev/null || { echo "A JDK 17 is needed: no java on the PATH."; exit 1; }
+	@echo "Resolving Spark's Delta jars ..."
+	@rm -rf .jars && infra/jars.sh .jars
+	@echo "Making the class-data archive ..."
+	@.venv/bin/python infra/class_archive.py
+	@touch $@

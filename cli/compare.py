@@ -1,0 +1,102 @@
+"""`parity reconcile`: the verdict, for people and for machines."""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.console import answers, notes, results_from, session_for, settings_from, step, told_errors
+from cli.options import ConfigOption, FromOption, LakeOption, LogVersionOption, ResultsOption, ToOption
+
+
+class CandidateName(StrEnum):
+    kappa = "kappa"
+    legacy = "legacy"
+
+
+class VerdictFormat(StrEnum):
+    text = "text"
+    json = "json"
+
+
+def reconcile(
+    lake: LakeOption,
+    candidate: Annotated[CandidateName, typer.Option(help="Which side is judged against batch.")] = CandidateName.kappa,
+    result: ResultsOption = None,
+    first: FromOption = None,
+    to: ToOption = None,
+    log_version: LogVersionOption = None,
+    recompute: Annotated[bool, typer.Option("--recompute", help="Compute batch at the pinned version first.")] = False,
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(help="Allowed difference of a value column; may be repeated.", metavar="COLUMN=VALUE"),
+    ] = None,
+    format: Annotated[VerdictFormat, typer.Option(help="For people or for machines.")] = VerdictFormat.text,
+    report: Annotated[Path | None, typer.Option(help="Write the report as a page.", metavar="FILE.html")] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Compare a layer with batch over all keys at one version of the log. Exit code 0 agree, 1 differ, 2 could not."""
+    from lakehouse.arrivals import ARRIVALS
+    from lakehouse.batches import Interval
+    from lakehouse.lake import open_lake
+
+    with told_errors(lake / "logs" / "spark.log"):
+        settings = settings_from(config)
+        opened = open_lake(lake)
+        results = results_from(settings, result)
+        interval = Interval(first, to)
+        columns = {name for each in results for name in each.value_names}
+        tolerances = dict(_tolerance(text, columns) for text in tolerance or ())
+        spark = session_for(opened, settings)
+        from reconciliation.history import keep
+        from reconciliation.pins import pin
+        from reconciliation.reconcile import reconcile as judge
+
+        if recompute:
+            from batch_layer.recompute import recompute as compute
+
+            for each in results:
+                at = pin(opened, each, candidate.value, log_version)
+                with step(f"Recompute {each.name} at log version {at.log_version}"):
+                    compute(spark, opened, each, settings, interval=interval, log_version=at.log_version)
+        with step(f"Reconcile {candidate.value} with batch"):
+            verdict = judge(
+                spark, opened, results, settings,
+                candidate=candidate.value, interval=interval, log_version=log_version, tolerance=tolerances,
+            )  # fmt: skip
+            keep(spark, opened, verdict, settings)
+        if report is not None:
+            from reconciliation.report import write_report
+
+            with step(f"Report {report}"):
+                control = None
+                if candidate is CandidateName.kappa and opened.has(ARRIVALS):
+                    control = judge(spark, opened, results, settings, candidate="legacy", interval=interval)
+                write_report(spark, opened, results, settings, verdict, control=control, file=report)
+        if format is VerdictFormat.json:
+            answers.out(json.dumps(verdict.as_dict(), ensure_ascii=False), highlight=False)
+        else:
+            from cli.verdicts import show_verdict
+
+            show_verdict(answers, verdict)
+        notes.print(f"Verdict: {verdict.status}", highlight=False)
+    raise typer.Exit(verdict.exit_code)
+
+
+def _tolerance(text: str, columns: set[str]) -> tuple[str, float]:
+    from lakehouse.errors import BadSettings
+
+    name, _, value = text.partition("=")
+    if name not in columns:
+        raise BadSettings(
+            f"--tolerance {text}: there is no value column {name!r}. There are: {', '.join(sorted(columns))}."
+        )
+    try:
+        allowed = float(value)
+    except ValueError:
+        allowed = -1.0
+    if not 0 <= allowed < float("inf"):
+        raise BadSettings(f"--tolerance {text}: {value!r} is not a number of zero or more. Write e.g. {name}=0.5.")
+    return name, allowed

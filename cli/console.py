@@ -1,0 +1,91 @@
+"""What the commands share: where they print, how they fail, and how they come to a lake and a Spark session.
+
+Standard output belongs to the answer, so that a machine can read it; progress and errors go to standard error.
+"""
+
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from lakehouse.errors import ParityError, UnknownResult
+from lakehouse.lake import Lake
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakehouse.settings import Settings
+    from transformations.result import Result
+
+answers = Console()
+notes = Console(stderr=True)
+
+SETTINGS_FILE = Path("parity.toml")
+COULD_NOT = 2
+UNEXPECTED = 3
+
+
+def settings_from(config: Path | None) -> "Settings":
+    """The settings of the file given, or of `parity.toml` here if there is one, or the defaults."""
+    from lakehouse.settings import load_settings
+
+    return load_settings(config or (SETTINGS_FILE if SETTINGS_FILE.is_file() else None))
+
+
+def results_from(settings: "Settings", names: list[str] | None) -> "list[Result]":
+    """The results of these names, or all."""
+    from transformations.catalogue import catalogue
+
+    known = catalogue(settings.windows_by_result)
+    for name in names or ():
+        if name not in known:
+            raise UnknownResult(f"There is no result {name!r}. There are: {', '.join(known)}.")
+    return [known[name] for name in names or known]
+
+
+def session_for(lake: Lake, settings: "Settings") -> "SparkSession":
+    """Spark for this lake, its log in the lake's own log file."""
+    from lakehouse.session import spark_session
+
+    with step("Spark starts"):
+        return spark_session(settings.spark, log_file=lake.log_file)
+
+
+@contextmanager
+def step(what: str) -> Iterator[None]:
+    """Say what is being done while it is, and how long it took when it is done."""
+    begun = time.monotonic()
+    with notes.status(f"{what} …"):
+        yield
+    notes.print(f"[green]✓[/] {what} [dim]{time.monotonic() - begun:.1f} s[/]", highlight=False)
+
+
+@contextmanager
+def told_errors(log_file: Path | None = None) -> Iterator[None]:
+    """Turn errors into messages and exit codes: a stack trace goes to the log file, not to the user."""
+    try:
+        yield
+    except ParityError as error:
+        notes.print(f"[red]✗[/] {type(error).__name__}: ", end="")
+        notes.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        if log_file is not None and log_file.exists():
+            notes.print(f"[dim]Spark's log: {log_file}[/]", highlight=False, soft_wrap=True)
+        sys.exit(COULD_NOT)
+    except KeyboardInterrupt:
+        notes.print("Stopped.")
+        sys.exit(130)
+    except Exception as error:
+        where = log_file or Path("parity-error.log")
+        where.parent.mkdir(parents=True, exist_ok=True)
+        with where.open("a") as log:
+            traceback.print_exc(file=log)
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        notes.print(f"[red]✗[/] Unexpected {type(error).__name__}: ", end="")
+        notes.print(first[:500], markup=False, highlight=False, soft_wrap=True)
+        notes.print(f"[dim]The whole of it is in {where}[/]", highlight=False, soft_wrap=True)
+        sys.exit(UNEXPECTED)

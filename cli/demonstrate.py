@@ -1,0 +1,142 @@
+"""`parity demo`: the whole story in one command, with a crash in the middle.
+
+Simulate, ingest, stream with a SIGKILL after the sink's commit and before Spark's commit log, restart, repair,
+recompute in batch, the control through the same kill, reconcile both, the verdict and the report.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.console import answers, notes, results_from, session_for, settings_from, step, told_errors
+from cli.options import ConfigOption, ResultsOption
+from lakehouse.errors import ParityError
+from lakehouse.lake import Lake, create_lake
+
+if TYPE_CHECKING:
+    from reconciliation.verdict import Verdict
+
+MARKER = ".parity-demo"
+KILLED_BATCH = 1
+# A day in three commits of the log, and as many micro-batches: enough to have one to be killed in, few enough to be quick.
+CUT = {"PARITY_STREAM__COMMITS_PER_BATCH": "1", "PARITY_INGESTION__FILES_PER_BATCH": "16"}
+
+
+def demo(
+    lake: Annotated[
+        Path, typer.Option(help="Directory of the demo; a demo that is there is cleared.", metavar="DIR")
+    ] = Path("demo"),
+    events: Annotated[int, typer.Option(min=1000, help="Distinct events of the simulated day.")] = 50_000,
+    result: ResultsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Run everything once, with crashes, and print the verdict."""
+    from simulator import simulate
+
+    with told_errors(lake / "logs" / "spark.log"):
+        begun = time.monotonic()
+        for name, value in CUT.items():
+            os.environ.setdefault(name, value)
+        settings = settings_from(config)
+        results = results_from(settings, result)
+        names = [option for each in results for option in ("--result", each.name)]
+        made = _fresh(lake)
+        landing = made.path / "landing"
+        with step(f"Simulate a day of the game: {events:,} events"):
+            simulate(landing, events=events)
+        spark = session_for(made, settings)
+        from reconciliation.report import write_report
+
+        from batch_layer.recompute import recompute
+        from reconciliation.history import keep
+        from reconciliation.reconcile import reconcile
+        from speed_layer.ingest import ingest
+        from speed_layer.legacy import legacy
+        from speed_layer.stream import stream
+
+        with step("Ingest what has landed into the log"):
+            ingest(spark, made, landing, settings)
+        with step(f"Stream, and SIGKILL it after its commit of micro-batch {KILLED_BATCH}, before Spark's commit log"):
+            _killed(made, f"stream.appended:{results[0].name}:{KILLED_BATCH}", "stream", *names, config=config)
+        with step("Stream again from the checkpoint, repairs included"):
+            stream(spark, made, results, settings)
+        for each in results:
+            with step(f"Recompute {each.name} in batch"):
+                recompute(spark, made, each, settings)
+        with step("The legacy control, killed at the same place"):
+            _killed(made, f"legacy.appended:arrivals:{KILLED_BATCH}", "legacy", config=config)
+        with step("The legacy control again"):
+            legacy(spark, made, settings)
+        with step("Reconcile the stream with batch"):
+            verdict = reconcile(spark, made, results, settings)
+        with step("Reconcile the control with batch"):
+            control = reconcile(spark, made, results, settings, candidate="legacy")
+        report = made.path / "report.html"
+        with step("Write the report"):
+            for each_verdict in (verdict, control):
+                keep(spark, made, each_verdict, settings)
+            costs = write_report(spark, made, results, settings, verdict, control=control, file=report)
+        from reconciliation.report import sentences
+
+        from cli.verdicts import show_verdict
+
+        show_verdict(answers, verdict)
+        show_verdict(answers, control)
+        for sentence in sentences(verdict, costs):
+            answers.print(sentence, highlight=False, soft_wrap=True)
+        answers.print(_control_sentence(control), highlight=False, soft_wrap=True)
+        shown = Path(os.path.relpath(report))
+        answers.print(f"Report: {shown}", highlight=False, soft_wrap=True)
+        notes.print(f"[dim]{time.monotonic() - begun:.0f} s in all[/]", highlight=False)
+    as_it_should = verdict.status == "agree" and control.status == "differ" and not control.unexplained
+    raise typer.Exit(0 if as_it_should else 1)
+
+
+def _control_sentence(control: "Verdict") -> str:
+    differing = sum(each.differing for each in control.results)
+    if control.status == "differ" and not control.unexplained:
+        return f"The control differs in {differing:,} keys, as it should, and every difference has a cause."
+    return f"The control differs in {differing:,} keys, {control.unexplained:,} of them unexplained: that is not as it should be."
+
+
+def _fresh(directory: Path) -> Lake:
+    """An empty lake with the demo's marker; what was there is cleared only if it carries the marker too."""
+    if directory.is_dir() and any(directory.iterdir()):
+        if not (directory / MARKER).is_file():
+            raise ParityError(
+                f"{directory} is not empty and was not made by the demo, so it is not cleared. Name another with --lake."
+            )
+        shutil.rmtree(directory)
+    made = create_lake(directory)
+    (made.path / MARKER).write_text("Made by `parity demo`, which clears this directory when it runs again.\n")
+    return made
+
+
+def _killed(lake: Lake, failpoint: str, *command: str, config: Path | None) -> None:
+    """Run a command in a process of its own that dies at the failpoint, and make sure that it did."""
+    given = ["--config", str(config)] if config else []
+    # A session of its own: a Ctrl-C reaches the demo, which ends the child itself.
+    child = subprocess.Popen(
+        [sys.executable, "-m", "cli.main", *command, "--lake", str(lake.path), *given],
+        env={**os.environ, "PARITY_FAILPOINT": failpoint},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        _, said = child.communicate()
+    except BaseException:
+        os.killpg(child.pid, signal.SIGKILL)
+        raise
+    if child.returncode != -signal.SIGKILL:
+        raise ParityError(
+            f"`parity {command[0]}` should have been killed at {failpoint}, but ended with exit code {child.returncode}: "
+            f"{said.decode(errors='replace').strip() or 'it said nothing'}"
+        )

@@ -1,0 +1,134 @@
+"""The commands that make something: deliveries, the log, the results of each layer."""
+
+from typing import Annotated
+
+import typer
+
+from cli.console import notes, results_from, session_for, settings_from, step, told_errors
+from cli.options import (
+    ConfigOption,
+    ContinuousOption,
+    FromOption,
+    LakeOption,
+    LandingOption,
+    LogVersionOption,
+    ResultsOption,
+    ToOption,
+)
+
+
+def simulate(
+    landing: LandingOption,
+    events: Annotated[int, typer.Option(min=1, help="Distinct events to make.")] = 100_000,
+    seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 7,
+    players: Annotated[int, typer.Option(min=1, help="Phones in the game.")] = 200,
+    hours: Annotated[float, typer.Option(min=0.1, help="Length of the game in event time.")] = 24.0,
+    config: ConfigOption = None,
+) -> None:
+    """Let a day of the game land: late, twice, out of order, malformed, with wrong clocks."""
+    from lakehouse.errors import ParityError
+    from simulator import LandingNotEmpty
+    from simulator import simulate as deliver
+
+    with told_errors():
+        settings_from(config)
+        try:
+            with step(f"Simulate {events:,} events"):
+                made = deliver(landing, events=events, seed=seed, players=players, hours=hours)
+        except LandingNotEmpty as error:
+            raise ParityError(str(error)) from None
+        notes.print(
+            f"{made.lines:,} lines in {made.files} files: {made.events:,} events, {made.duplicates:,} copies, "
+            f"{made.late:,} late, {made.skewed:,} from wrong clocks, {made.quarantined:,} to be rejected",
+            highlight=False,
+        )
+
+
+def ingest(
+    lake: LakeOption,
+    landing: LandingOption,
+    files_per_batch: Annotated[
+        int | None, typer.Option(min=1, help="Landing files a micro-batch.", metavar="N")
+    ] = None,
+    continuous: ContinuousOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Take what has landed into the log; copies and lines that are no events go beside it."""
+    from lakehouse.lake import create_lake
+    from lakehouse.landings import landed
+    from lakehouse.log import position
+
+    with told_errors(lake / "logs" / "spark.log"):
+        settings = settings_from(config)
+        landed(landing)
+        made = create_lake(lake)
+        spark = session_for(made, settings)
+        from speed_layer.ingest import ingest as take_in
+
+        with step("Ingest"):
+            take_in(spark, made, landing, settings, files_per_batch=files_per_batch, continuous=continuous)
+        at = position(made)
+        notes.print(
+            f"Log version {at.version}: {at.seq:,} events, {at.duplicates:,} duplicates, {at.quarantined:,} quarantined",
+            highlight=False,
+        )
+
+
+def stream(
+    lake: LakeOption,
+    result: ResultsOption = None,
+    continuous: ContinuousOption = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Start a new epoch: compute anew from the log.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Bring the results of the stream up to the log, repairs included."""
+    from lakehouse.lake import open_lake
+
+    with told_errors(lake / "logs" / "spark.log"):
+        settings = settings_from(config)
+        opened = open_lake(lake)
+        results = results_from(settings, result)
+        spark = session_for(opened, settings)
+        from speed_layer.stream import stream as run_stream
+
+        with step(f"Stream {', '.join(each.name for each in results)}"):
+            run_stream(spark, opened, results, settings, continuous=continuous, rebuild=rebuild)
+
+
+def recompute(
+    lake: LakeOption,
+    result: ResultsOption = None,
+    first: FromOption = None,
+    to: ToOption = None,
+    log_version: LogVersionOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Recompute the batch results, all or an interval, at one version of the log."""
+    from lakehouse.batches import Interval
+    from lakehouse.lake import open_lake
+
+    with told_errors(lake / "logs" / "spark.log"):
+        settings = settings_from(config)
+        opened = open_lake(lake)
+        results = results_from(settings, result)
+        interval = Interval(first, to)
+        spark = session_for(opened, settings)
+        from batch_layer.recompute import recompute as compute
+
+        for each in results:
+            with step(f"Recompute {each.name}"):
+                compute(spark, opened, each, settings, interval=interval, log_version=log_version)
+
+
+def legacy(lake: LakeOption, config: ConfigOption = None) -> None:
+    """Run the control: processing time, at least once, no de-duplication."""
+    from lakehouse.lake import open_lake
+
+    with told_errors(lake / "logs" / "spark.log"):
+        settings = settings_from(config)
+        opened = open_lake(lake)
+        spark = session_for(opened, settings)
+        from speed_layer.legacy import legacy as run_legacy
+
+        with step("Legacy control"):
+            run_legacy(spark, opened, settings)

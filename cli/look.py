@@ -1,0 +1,107 @@
+"""The commands that show something: the rows of a layer, and where everything stands."""
+
+import csv
+import json
+import sys
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from cli.console import answers, results_from, session_for, settings_from, step, told_errors
+from cli.options import ConfigOption, LakeOption
+
+
+class LayerName(StrEnum):
+    kappa = "kappa"
+    batch = "batch"
+    legacy = "legacy"
+    lambda_ = "lambda"
+
+
+class RowFormat(StrEnum):
+    table = "table"
+    csv = "csv"
+    jsonl = "jsonl"
+
+
+class StatusFormat(StrEnum):
+    text = "text"
+    json = "json"
+
+
+def show(
+    result: Annotated[str, typer.Argument(help="The result by its name.", metavar="RESULT")],
+    lake: LakeOption,
+    layer: Annotated[LayerName, typer.Option(help="Whose answer.")] = LayerName.kappa,
+    settled_only: Annotated[bool, typer.Option("--settled-only", help="Leave out what may still change.")] = False,
+    format: Annotated[RowFormat, typer.Option(help="For people or for machines.")] = RowFormat.table,
+    config: ConfigOption = None,
+) -> None:
+    """Show the rows of a result as one layer answers them."""
+    from lakehouse.lake import open_lake
+
+    with told_errors(lake / "logs" / "spark.log"):
+        settings = settings_from(config)
+        opened = open_lake(lake)
+        [asked] = results_from(settings, [result])
+        spark = session_for(opened, settings)
+        from serving.views import view
+
+        with step(f"Read {layer.value} {result}"):
+            rows = view(spark, opened, asked, settings, layer=layer.value, settled_only=settled_only)
+            found = [{name: _plain(value) for name, value in row.asDict().items()} for row in rows.collect()]
+        if format is RowFormat.jsonl:
+            for row in found:
+                answers.out(json.dumps(row, ensure_ascii=False), highlight=False)
+        elif format is RowFormat.csv:
+            writer = csv.DictWriter(sys.stdout, fieldnames=asked.columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(found)
+        else:
+            table = Table(title=f"{layer.value} {asked.id}: {len(found):,} rows", title_justify="left")
+            for name in asked.columns:
+                table.add_column(name)
+            for row in found:
+                table.add_row(*("" if row[name] is None else escape(str(row[name])) for name in asked.columns))
+            answers.print(table)
+
+
+def status(
+    lake: LakeOption,
+    format: Annotated[StatusFormat, typer.Option(help="For people or for machines.")] = StatusFormat.text,
+    config: ConfigOption = None,
+) -> None:
+    """Show where the log and every layer stand. Needs no Spark."""
+    from lakehouse.lake import open_lake
+    from serving.status import lake_status
+
+    with told_errors(lake / "logs" / "spark.log"):
+        settings = settings_from(config)
+        found = lake_status(open_lake(lake), results_from(settings, None))
+        if format is StatusFormat.json:
+            answers.out(json.dumps(found, ensure_ascii=False), highlight=False)
+            return
+        log = found["log"]
+        answers.print(
+            f"Log version {log['version']}: {log['events']:,} events, {log['duplicates']:,} duplicates, "
+            f"{log['quarantined']:,} quarantined; high-water mark {log['high_water'] or 'none'}",
+            highlight=False,
+        )
+        table = Table(header_style="bold")
+        for name in ("layer", "result", "log version", "behind by (commits)", "behind by (events)", "notes"):
+            table.add_column(name)
+        for each in found["layers"]:
+            at = each["log_version"]
+            behind = [str(each["lag_versions"]), f"{each['lag_events']:,}"] if at is not None else ["-", "-"]
+            table.add_row(each["layer"], each["result"], "not run" if at is None else str(at), *behind, each["notes"])
+        answers.print(table)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return value

@@ -1,0 +1,33 @@
+"""The `parity` command: one job a command, idempotent, with an honest exit code.
+
+0 done, or the layers agree; 1 they differ; 2 it could not be done, the message says why; 3 an unexpected error.
+"""
+
+import typer
+
+from cli import compare, demonstrate, jobs, look
+
+app = typer.Typer(
+    name="parity",
+    help="Lambda and Kappa side by side on one event log, with the evidence whether the batch layer is still needed.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("simulate")(jobs.simulate)
+app.command("ingest")(jobs.ingest)
+app.command("stream")(jobs.stream)
+app.command("recompute")(jobs.recompute)
+app.command("legacy")(jobs.legacy)
+app.command("reconcile")(compare.reconcile)
+app.command("show")(look.show)
+app.command("status")(look.status)
+app.command("demo")(demonstrate.demo)
+
+
+def run() -> None:
+    app()
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,162 @@
+"""What each layer costs: the second sentence of the verdict, and the table of the report.
+
+CPU, wall time and rows are what the finished runs noted of themselves. Storage is the live data files of a layer's
+tables, as Delta counts them, and the files of its checkpoint on disk; what a vacuum would remove is not counted.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from statistics import median
+from typing import Literal
+
+from delta.tables import DeltaTable
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from lakehouse.arrivals import ARRIVALS
+from lakehouse.batches import batch_name
+from lakehouse.changelogs import boundary, changelog_name, read_kappa
+from lakehouse.errors import NothingToCompare
+from lakehouse.lake import Lake
+from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE
+from lakehouse.runs import Job, Run, runs
+from lakehouse.tables import read_table
+from transformations.result import Result
+
+Layer = Literal["kappa", "batch", "legacy", "ingest (shared)"]
+JOBS: dict[Layer, Job] = {"kappa": "stream", "batch": "recompute", "legacy": "legacy", "ingest (shared)": "ingest"}
+
+
+@dataclass(frozen=True)
+class LayerCost:
+    """One layer. What its runs would have noted is none where the lake has its tables but no note of a run.
+
+    `freshness_seconds` is the median over the layer's rows of the time from the ingestion of the newest event that a row
+    could contain to the writing of the row. `batch_seconds` is the median length of a micro-batch, for the streams.
+    """
+
+    layer: Layer
+    runs: int
+    cpu_seconds: float | None
+    wall_seconds: float | None
+    rows_read: int | None
+    rows_written: int | None
+    table_bytes: int
+    checkpoint_bytes: int
+    freshness_seconds: float | None
+    batch_seconds: float | None
+
+    @property
+    def storage_bytes(self) -> int:
+        return self.table_bytes + self.checkpoint_bytes
+
+
+def layer_costs(spark: SparkSession, lake: Lake, results: Sequence[Result]) -> list[LayerCost]:
+    """The costs of the layers that have run in this lake, for `results`."""
+    tables: dict[Layer, list[str]] = {
+        "kappa": [changelog_name(result) for result in results],
+        "batch": [batch_name(result) for result in results],
+        "legacy": [ARRIVALS],
+        "ingest (shared)": [EVENTS, DUPLICATES, QUARANTINE],
+    }
+    checkpoints: dict[Layer, list[str]] = {
+        "kappa": [result.id for result in results],
+        "batch": [],
+        "legacy": ["legacy"],
+        "ingest (shared)": ["ingest"],
+    }
+    fresh, noted = _freshness(spark, lake, results), runs(lake)
+    costs = []
+    for layer, job in JOBS.items():
+        present = [name for name in tables[layer] if lake.has(name)]
+        if not present:
+            continue
+        mine = [run for run in noted if run.job == job and _concerns(run, results)]
+        lengths = [seconds for run in mine for seconds in run.batch_seconds]
+        costs.append(
+            LayerCost(
+                layer=layer,
+                runs=len(mine),
+                cpu_seconds=sum(run.cpu_seconds for run in mine) if mine else None,
+                wall_seconds=sum(run.wall_seconds for run in mine) if mine else None,
+                rows_read=sum(run.rows_read for run in mine) if mine else None,
+                rows_written=sum(run.rows_written for run in mine) if mine else None,
+                table_bytes=sum(_live_bytes(spark, lake, name) for name in present),
+                checkpoint_bytes=sum(_bytes_in(lake.checkpoint(name)) for name in checkpoints[layer]),
+                freshness_seconds=fresh.get(layer),
+                batch_seconds=median(lengths) if lengths else None,
+            )
+        )
+    return costs
+
+
+def _concerns(run: Run, results: Sequence[Result]) -> bool:
+    """Whether the run had a part in one of the results; ingestion and the control name none."""
+    return not run.results or bool({result.name for result in results} & set(run.results))
+
+
+def _live_bytes(spark: SparkSession, lake: Lake, name: str) -> int:
+    row = DeltaTable.forPath(spark, lake.table(name)).detail().select("sizeInBytes").first()
+    assert row is not None
+    return int(row.sizeInBytes)
+
+
+def _bytes_in(directory: Path) -> int:
+    """A running stream replaces files of its checkpoint; one that is gone when it is measured counts as nothing."""
+    total = 0
+    for file in directory.rglob("*"):
+        try:
+            total += file.stat().st_size if file.is_file() else 0
+        except FileNotFoundError:
+            continue
+    return total
+
+
+def _freshness(spark: SparkSession, lake: Lake, results: Sequence[Result]) -> dict[str, float]:
+    """The median delay of each layer, in one Spark job for all of them."""
+    delays = [delay for result in results for delay in _delays(spark, lake, result)]
+    if lake.has(ARRIVALS):
+        delays.append(_arrival_delays(spark, lake))
+    if not delays:
+        return {}
+    both = reduce(DataFrame.unionByName, delays).groupBy("layer").agg(F.median("millis").alias("millis"))
+    return {row.layer: float(row.millis) / 1000 for row in both.collect()}
+
+
+def _delays(spark: SparkSession, lake: Lake, result: Result) -> Iterator[DataFrame]:
+    """For each row of the stream's and the batch layer's answer, how long after its newest event it was written.
+
+    The newest of those that had been ingested by then: a batch row that new events have overtaken is not younger for it.
+    """
+    start = result.window.start(F.col("event_time")).alias("window_start")
+    events = read_table(spark, lake, EVENTS).where(result.concerns()).select(*result.key, start, "ingested_at").distinct()
+    for layer, rows in _answers(spark, lake, result):
+        known = rows.join(events, list(result.identity)).where("ingested_at <= written_at")
+        newest = known.groupBy(*result.identity, "written_at").agg(F.max("ingested_at").alias("ingested_at"))
+        yield newest.select(F.lit(layer).alias("layer"), _between("ingested_at", "written_at"))
+
+
+def _answers(spark: SparkSession, lake: Lake, result: Result) -> Iterator[tuple[Layer, DataFrame]]:
+    try:
+        yield "kappa", read_kappa(spark, lake, result, boundary(lake, result)).select(*result.identity, "written_at")
+    except NothingToCompare:  # the stream has not run
+        pass
+    if lake.has(batch_name(result)):
+        written_at = F.col("computed_at").alias("written_at")
+        yield "batch", read_table(spark, lake, batch_name(result)).select(*result.identity, written_at)
+
+
+def _arrival_delays(spark: SparkSession, lake: Lake) -> DataFrame:
+    """The control answers at query time, so its delay is that of the arrivals it has appended."""
+    origin = ("file", "line", "ingested_at")
+    ingested = read_table(spark, lake, EVENTS).select(*origin)
+    ingested = ingested.unionByName(read_table(spark, lake, DUPLICATES).select(*origin))
+    appended = read_table(spark, lake, ARRIVALS).select("file", "line", "written_at")
+    both = appended.join(ingested, ["file", "line"])
+    return both.select(F.lit("legacy").alias("layer"), _between("ingested_at", "written_at"))
+
+
+def _between(first: str, last: str) -> Column:
+    return (F.unix_millis(last) - F.unix_millis(first)).alias("millis")

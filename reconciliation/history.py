@@ -1,0 +1,52 @@
+"""The history of verdicts, kept in the lake: `reconciliations`, one row a result, and `differences`, one a differing key."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lakehouse.lake import Lake
+from lakehouse.settings import Settings
+from lakehouse.tables import append, create_table
+from reconciliation.verdict import Verdict
+
+RECONCILIATIONS, DIFFERENCES = "reconciliations", "differences"
+SCHEMAS = {
+    RECONCILIATIONS: (
+        "id string, at timestamp, candidate string, policy string, result string, version int, log_version long, "
+        "status string, keys long, compared long, equal long, differing long, in_flight long, unexplained long, "
+        "audit_balanced boolean, verdict string"
+    ),
+    DIFFERENCES: (
+        "id string, result string, version int, key string, window_start string, window_end string, batch string, "
+        "candidate string, differing array<string>, causes array<string>, event_ids array<string>, evidence string"
+    ),
+}
+
+
+def keep(spark: SparkSession, lake: Lake, verdict: Verdict, settings: Settings) -> None:
+    """Append the verdict and its differences to the history."""
+    at = datetime.fromisoformat(verdict.at)
+    rows: Sequence[tuple[Any, ...]] = [
+        (
+            verdict.id, at, verdict.candidate, verdict.policy, each.result, each.version, each.log_version,
+            each.status, each.keys, each.compared, each.equal, each.differing, each.open + each.behind, each.unexplained,
+            verdict.audit.balanced, json.dumps({**each.as_dict(), "differences": []}),
+        )
+        for each in verdict.results
+    ]  # fmt: skip
+    differences: Sequence[tuple[Any, ...]] = [
+        (
+            verdict.id, each.result, each.version, json.dumps(one.key), one.window_start, one.window_end,
+            json.dumps(one.batch), json.dumps(one.candidate), one.differing, one.causes, one.event_ids, one.evidence,
+        )
+        for each in verdict.results
+        for one in each.differences
+    ]  # fmt: skip
+    for name, content in ((RECONCILIATIONS, rows), (DIFFERENCES, differences)):
+        found = spark.createDataFrame(content, SCHEMAS[name])
+        create_table(spark, lake, name, found.schema, horizon=settings.retention.horizon)
+        if content:
+            append(spark, lake, name, found, transaction=None)

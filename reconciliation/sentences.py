@@ -1,0 +1,84 @@
+"""The verdict in two sentences: whether the layers agree, and what each of them costs."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from reconciliation.costs import LayerCost
+from reconciliation.verdict import Verdict
+from reconciliation.words import SIDES, count, listed, number, seconds, share, size
+
+
+def sentences(verdict: Verdict, costs: Sequence[LayerCost]) -> tuple[str, str]:
+    """Both sentences as plain text."""
+    return agreement(verdict), expense(costs)
+
+
+def agreement(verdict: Verdict) -> str:
+    """Whether the candidate agrees with the batch layer, over which keys, and if not, why not."""
+    side, over = SIDES.get(verdict.candidate, verdict.candidate), count(len(verdict.results), "result")
+    equal, judged = (sum(getattr(each, name) for each in verdict.results) for name in ("equal", "compared"))
+    flight = sum(each.open + each.behind for each in verdict.results)
+    waiting = f"; {count(flight, 'key')} in flight {'is' if flight == 1 else 'are'} not judged" if flight else ""
+    versions = sorted({each.log_version for each in verdict.results})
+    at = f"at log version {listed([str(version) for version in versions])}"
+    if verdict.status == "agree":
+        audit = " Landing files that are gone could not be audited." if verdict.audit.unavailable else ""
+        return (
+            f"The {side} and the batch layer agree: all {count(judged, 'settled key')} of {over} are equal {at}{waiting}."
+            + audit.replace(" Landing", " (Landing").replace("audited.", "audited.)")
+        )
+    if verdict.status == "could not compare":
+        few = [f"{each.compared:,} of {each.keys:,} in {each.result}" for each in verdict.results if each.too_few]
+        why = f"too few keys are settled and comparable {at} ({', '.join(few)})" if few else "no result was compared"
+        return f"The {side} and the batch layer could not be compared: {why}."
+    return f"The {side} and the batch layer differ {at}: {listed(_faults(verdict, judged - equal, judged))}{waiting}."
+
+
+def _faults(verdict: Verdict, differing: int, judged: int) -> list[str]:
+    """What makes the verdict "differ"; the keys are only one way."""
+    faults = []
+    if differing:
+        causes: Counter[str] = Counter()
+        for each in verdict.results:
+            causes.update(each.by_cause)
+        named = ", ".join(f"{cause} {found:,}" for cause, found in causes.most_common())
+        faults.append(
+            f"{differing:,} of {count(judged, 'settled key')} ({share(differing, judged)}) are not equal, by cause {named}"
+        )
+    if wrong := sum(each.engine_wrong or 0 for each in verdict.results):
+        faults.append(f"{count(wrong, 'row')} of the engine {'was' if wrong == 1 else 'were'} wrong before any repair")
+    if not verdict.audit.balanced:
+        hours = sum(not bucket.balanced for bucket in verdict.audit.buckets)
+        faults.append(f"the input audit does not balance in {count(hours, 'hour')}")
+    return faults
+
+
+def expense(costs: Sequence[LayerCost]) -> str:
+    """What the stream costs against batch, whichever wins. Where one of them has not been measured, that is said."""
+    by_layer = {cost.layer: cost for cost in costs}
+    stream, batch = by_layer.get("kappa"), by_layer.get("batch")
+    if stream is None or batch is None:
+        missing = [name for name, cost in (("the stream", stream), ("the batch layer", batch)) if cost is None]
+        return f"What the layers cost cannot be compared: {listed(missing)} has not run in this lake."
+    parts = []
+    if stream.cpu_seconds is not None and batch.cpu_seconds is not None:
+        parts.append(
+            f"used {_against(stream.cpu_seconds, batch.cpu_seconds, 'more', 'less')} CPU "
+            f"({number(round(stream.cpu_seconds, 1))} s against {number(round(batch.cpu_seconds, 1))} s)"
+        )
+    parts.append(
+        f"keeps {_against(stream.storage_bytes, batch.storage_bytes, 'more', 'less')} on disk "
+        f"({size(stream.storage_bytes)} against {size(batch.storage_bytes)})"
+    )
+    if stream.freshness_seconds is not None and batch.freshness_seconds is not None:
+        parts.append(
+            f"was {_against(stream.freshness_seconds, batch.freshness_seconds, 'less', 'more', 'as')} fresh "
+            f"({seconds(stream.freshness_seconds)} behind ingestion against {seconds(batch.freshness_seconds)}, "
+            "and a scheduled batch is behind by up to its interval)"
+        )
+    unmeasured = " (the runs left no note of their CPU time)" if len(parts) < 2 or "CPU" not in parts[0] else ""
+    return f"Against the batch layer, the stream {listed(parts)}{unmeasured}."
+
+
+def _against(one: float, other: float, greater: str, smaller: str, same: str = "as much") -> str:
+    return same if one == other else greater if one > other else smaller

@@ -1,0 +1,76 @@
+"""Where a lake stands: the log, and how far each layer is behind it. Read from the commits alone, without Spark."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from lakehouse.arrivals import ARRIVALS, arrivals_boundary
+from lakehouse.batches import coverage
+from lakehouse.changelogs import boundaries, changelog_name
+from lakehouse.errors import NothingToCompare
+from lakehouse.identity import Epoch, live_epoch
+from lakehouse.lake import Lake
+from lakehouse.log import Position, position
+from lakehouse.tables import commits
+from transformations.result import Result
+
+
+def lake_status(lake: Lake, results: Sequence[Result]) -> dict[str, Any]:
+    """The position of the log and of every layer, as plain data."""
+    log = position(lake)
+    layers = [each for result in results for each in (_kappa(lake, result, log), _batch(lake, result, log))]
+    if lake.has(ARRIVALS):
+        layers.append(_standing("legacy", "all", _legacy_version(lake), lake, log))
+    return {
+        "lake": str(lake.path),
+        "log": {
+            "version": log.version,
+            "events": log.seq,
+            "duplicates": log.duplicates,
+            "quarantined": log.quarantined,
+            "high_water": None if log.high_water is None else log.high_water.isoformat(),
+        },
+        "layers": layers,
+    }
+
+
+def _kappa(lake: Lake, result: Result, log: Position) -> dict[str, Any]:
+    try:
+        epoch = live_epoch(lake, result)
+    except NothingToCompare:
+        return _standing("kappa", result.id, None, lake, log)
+    found = boundaries(lake, result, epoch)
+    version = found[0].log_version if found else None
+    return _standing("kappa", result.id, version, lake, log, **_revisions(lake, result, epoch))
+
+
+def _revisions(lake: Lake, result: Result, epoch: Epoch) -> dict[str, Any]:
+    said = [commit for commit in commits(lake, changelog_name(result)) if commit["epoch"] == epoch.number]
+    on_time, late = (sum(commit[cause] for commit in said) for cause in ("on_time", "late"))
+    notes = f"epoch {epoch.number}, {on_time:,} engine rows, {late:,} repairs"
+    return {"epoch": epoch.number, "engine_rows": on_time, "repairs": late, "notes": notes}
+
+
+def _batch(lake: Lake, result: Result, log: Position) -> dict[str, Any]:
+    runs = coverage(lake, result)
+    return _standing("batch", result.id, runs[0].log_version if runs else None, lake, log)
+
+
+def _legacy_version(lake: Lake) -> int | None:
+    try:
+        return arrivals_boundary(lake).log_version
+    except NothingToCompare:
+        return None
+
+
+def _standing(layer: str, result: str, version: int | None, lake: Lake, log: Position, **more: Any) -> dict[str, Any]:
+    """One layer: the log version it has consumed, and how far that is behind the log in commits and events."""
+    lag_versions = None if version is None else log.version - version
+    lag_events = None if version is None else log.seq - position(lake, version).seq
+    common = {
+        "layer": layer,
+        "result": result,
+        "log_version": version,
+        "lag_versions": lag_versions,
+        "lag_events": lag_events,
+    }
+    return {**common, "notes": "", **more}
