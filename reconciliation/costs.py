@@ -5,6 +5,7 @@ tables, as Delta counts them, and the files of its checkpoint on disk; what a va
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -131,7 +132,9 @@ def _delays(spark: SparkSession, lake: Lake, result: Result) -> Iterator[DataFra
     The newest of those that had been ingested by then: a batch row that new events have overtaken is not younger for it.
     """
     start = result.window.start(F.col("event_time")).alias("window_start")
-    events = read_table(spark, lake, EVENTS).where(result.concerns()).select(*result.key, start, "ingested_at").distinct()
+    events = (
+        read_table(spark, lake, EVENTS).where(result.concerns()).select(*result.key, start, "ingested_at").distinct()
+    )
     for layer, rows in _answers(spark, lake, result):
         known = rows.join(events, list(result.identity)).where("ingested_at <= written_at")
         newest = known.groupBy(*result.identity, "written_at").agg(F.max("ingested_at").alias("ingested_at"))
@@ -139,10 +142,8 @@ def _delays(spark: SparkSession, lake: Lake, result: Result) -> Iterator[DataFra
 
 
 def _answers(spark: SparkSession, lake: Lake, result: Result) -> Iterator[tuple[Layer, DataFrame]]:
-    try:
+    with suppress(NothingToCompare):  # the stream has not run
         yield "kappa", read_kappa(spark, lake, result, boundary(lake, result)).select(*result.identity, "written_at")
-    except NothingToCompare:  # the stream has not run
-        pass
     if lake.has(batch_name(result)):
         written_at = F.col("computed_at").alias("written_at")
         yield "batch", read_table(spark, lake, batch_name(result)).select(*result.identity, written_at)

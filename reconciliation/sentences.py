@@ -22,10 +22,10 @@ def agreement(verdict: Verdict) -> str:
     versions = sorted({each.log_version for each in verdict.results})
     at = f"at log version {listed([str(version) for version in versions])}"
     if verdict.status == "agree":
-        audit = " Landing files that are gone could not be audited." if verdict.audit.unavailable else ""
+        audit = "; the input could not be audited" if verdict.audit.unavailable else ""
         return (
-            f"The {side} and the batch layer agree: all {count(judged, 'settled key')} of {over} are equal {at}{waiting}."
-            + audit.replace(" Landing", " (Landing").replace("audited.", "audited.)")
+            f"The {side} and the batch layer agree: they are equal in all {count(judged, 'settled key')} of {over} {at}"
+            f"{waiting}{audit}."
         )
     if verdict.status == "could not compare":
         few = [f"{each.compared:,} of {each.keys:,} in {each.result}" for each in verdict.results if each.too_few]
@@ -38,12 +38,9 @@ def _faults(verdict: Verdict, differing: int, judged: int) -> list[str]:
     """What makes the verdict "differ"; the keys are only one way."""
     faults = []
     if differing:
-        causes: Counter[str] = Counter()
-        for each in verdict.results:
-            causes.update(each.by_cause)
-        named = ", ".join(f"{cause} {found:,}" for cause, found in causes.most_common())
+        named = ", ".join(f"{cause} {found:,}" for cause, found in causes(verdict).items())
         faults.append(
-            f"{differing:,} of {count(judged, 'settled key')} ({share(differing, judged)}) are not equal, by cause {named}"
+            f"{differing:,} of {count(judged, 'settled key')} ({share(differing, judged)}) are not equal (by cause: {named})"
         )
     if wrong := sum(each.engine_wrong or 0 for each in verdict.results):
         faults.append(f"{count(wrong, 'row')} of the engine {'was' if wrong == 1 else 'were'} wrong before any repair")
@@ -53,15 +50,25 @@ def _faults(verdict: Verdict, differing: int, judged: int) -> list[str]:
     return faults
 
 
+def causes(verdict: Verdict) -> dict[str, int]:
+    """How many keys of all results each cause has a part in, most frequent first."""
+    counted: Counter[str] = Counter()
+    for each in verdict.results:
+        counted.update(each.by_cause)
+    return dict(counted.most_common())
+
+
 def expense(costs: Sequence[LayerCost]) -> str:
     """What the stream costs against batch, whichever wins. Where one of them has not been measured, that is said."""
     by_layer = {cost.layer: cost for cost in costs}
     stream, batch = by_layer.get("kappa"), by_layer.get("batch")
     if stream is None or batch is None:
         missing = [name for name, cost in (("the stream", stream), ("the batch layer", batch)) if cost is None]
-        return f"What the layers cost cannot be compared: {listed(missing)} has not run in this lake."
-    parts = []
+        have = "has" if len(missing) == 1 else "have"
+        return f"What the layers cost cannot be compared: {listed(missing)} {have} not run in this lake."
+    parts, unmeasured = [], "; the runs left no note of their CPU time"
     if stream.cpu_seconds is not None and batch.cpu_seconds is not None:
+        unmeasured = ""
         parts.append(
             f"used {_against(stream.cpu_seconds, batch.cpu_seconds, 'more', 'less')} CPU "
             f"({number(round(stream.cpu_seconds, 1))} s against {number(round(batch.cpu_seconds, 1))} s)"
@@ -72,12 +79,29 @@ def expense(costs: Sequence[LayerCost]) -> str:
     )
     if stream.freshness_seconds is not None and batch.freshness_seconds is not None:
         parts.append(
-            f"was {_against(stream.freshness_seconds, batch.freshness_seconds, 'less', 'more', 'as')} fresh "
+            f"was {_against(stream.freshness_seconds, batch.freshness_seconds, 'less fresh', 'fresher', 'as fresh')} in this run "
             f"({seconds(stream.freshness_seconds)} behind ingestion against {seconds(batch.freshness_seconds)}, "
             "and a scheduled batch is behind by up to its interval)"
         )
-    unmeasured = " (the runs left no note of their CPU time)" if len(parts) < 2 or "CPU" not in parts[0] else ""
     return f"Against the batch layer, the stream {listed(parts)}{unmeasured}."
+
+
+def saving(costs: Sequence[LayerCost]) -> str | None:
+    """What the lake's runs would have cost without the batch layer; none where that was not measured."""
+    needed = {cost.layer: cost for cost in costs if cost.layer != "legacy" and cost.cpu_seconds is not None}
+    if "kappa" not in needed or "batch" not in needed:
+        return None
+    cpu = sum(cost.cpu_seconds or 0 for cost in needed.values())
+    stored = sum(cost.storage_bytes for cost in needed.values())
+    batch = needed["batch"]
+    counted = (
+        "stream, batch and ingestion" if "ingest (shared)" in needed else "stream and batch (ingestion left no note)"
+    )
+    return (
+        f"Of the cost of {counted}, the batch layer is {share(batch.cpu_seconds or 0, cpu)} of the CPU "
+        f"and {share(batch.storage_bytes, stored)} of the storage: that is what removing it would save here, "
+        "besides its schedule and its merge."
+    )
 
 
 def _against(one: float, other: float, greater: str, smaller: str, same: str = "as much") -> str:

@@ -20,7 +20,7 @@ def count(value: int, noun: str, plural: str | None = None) -> str:
 def share(part: float, whole: float) -> str:
     """A percentage that says 0 and 100 only where it is exactly that."""
     if not whole:
-        return "–"
+        return "-"
     percent = 100 * part / whole
     if percent in (0, 100):
         return f"{percent:.0f} %"

@@ -59,7 +59,9 @@ def frame(spark: SparkSession, arrivals: Sequence[Arrival]) -> DataFrame:
     return spark.createDataFrame([tuple(row.get(name) for name in schema.names) for row in rows], schema).repartition(3)
 
 
-def copies(spark: SparkSession, arrivals: Sequence[Arrival], known: Sequence[Arrival] | None = None) -> list[bool | None]:
+def copies(
+    spark: SparkSession, arrivals: Sequence[Arrival], known: Sequence[Arrival] | None = None
+) -> list[bool | None]:
     """For each arrival, in the order given: null for a first one, else whether its content is the first one's."""
     log = None if known is None else frame(spark, known).select("event_id", *content())
     rows = with_first(frame(spark, arrivals), log).collect()

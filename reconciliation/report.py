@@ -1,0 +1,166 @@
+"""The report: one HTML page that opens without a network, for the person who pays for the batch layer.
+
+    parity reconcile --lake LAKE --report FILE.html
+
+Three steps: gather everything as plain data (the only one that needs Spark), render it, and write the file as a whole.
+Ids come from events and may contain markup: the template escapes all that it prints.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+from pyspark.sql import SparkSession
+
+from lakehouse.lake import Lake
+from lakehouse.settings import Settings
+from reconciliation import words
+from reconciliation.charts import NAMES, Figure, audit_chart, lateness_chart, layers_chart
+from reconciliation.conditions import conditions
+from reconciliation.costs import LayerCost, layer_costs
+from reconciliation.sentences import causes, saving, sentences
+from reconciliation.series import Series, series
+from reconciliation.verdict import Difference, Verdict
+from transformations.result import Result
+
+__all__ = ["Report", "gathered", "rendered", "sentences", "write_report"]
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
+SHOWN = 50  # differing keys of a verdict that the page lists
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that the page shows."""
+
+    verdict: Verdict
+    control: Verdict | None
+    costs: list[LayerCost]
+    series: Series
+    meanings: dict[str, str]
+    conditions: dict[str, str]
+
+
+def write_report(
+    spark: SparkSession,
+    lake: Lake,
+    results: Sequence[Result],
+    settings: Settings,
+    verdict: Verdict,
+    *,
+    control: Verdict | None,
+    file: Path,
+) -> list[LayerCost]:
+    """Write the page, as a whole or not at all; returns the costs, which the command line tells too."""
+    report = gathered(spark, lake, results, settings, verdict, control=control)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    draft.write_text(rendered(report), encoding="utf-8")
+    draft.replace(file)
+    return report.costs
+
+
+def gathered(
+    spark: SparkSession,
+    lake: Lake,
+    results: Sequence[Result],
+    settings: Settings,
+    verdict: Verdict,
+    *,
+    control: Verdict | None,
+) -> Report:
+    log_version = max(each.log_version for each in verdict.results)
+    return Report(
+        verdict=verdict,
+        control=control,
+        costs=layer_costs(spark, lake, results),
+        series=series(spark, lake, results, log_version, settings.lateness.allowed),
+        meanings={result.name: result.meaning for result in results},
+        conditions=conditions(spark, lake, results, settings, verdict),
+    )
+
+
+def rendered(report: Report) -> str:
+    """The page. Plotly's own script is part of it, so that the charts need no network."""
+    environment = Environment(
+        loader=PackageLoader("reconciliation", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    helpers = ("count", "listed", "moment", "number", "seconds", "share", "size")
+    environment.filters |= {name: getattr(words, name) for name in helpers}
+    environment.filters |= {"cell": _cell, "window": _window}
+    environment.globals |= {name: getattr(words, name) for name in ("number", "seconds", "size")}
+    costs = {cost.layer: cost for cost in report.costs}
+    first, second = sentences(report.verdict, report.costs)
+    return environment.get_template("report.html.j2").render(
+        report=report,
+        verdict=report.verdict,
+        control=report.control,
+        controls={each.result: each for each in report.control.results} if report.control else {},
+        first=first,
+        second=second,
+        saving=saving(report.costs),
+        stream_cost=costs.get("kappa"),
+        batch_cost=costs.get("batch"),
+        figures=_figures(report),
+        layer_names={**NAMES, "ingest (shared)": "Ingestion (shared)"},
+        sides=words.SIDES,
+        causes=causes,
+        combinations=combinations,
+        shown=shown,
+        plotly=Markup(get_plotlyjs()),  # a file of the installed package, not of the lake
+    )
+
+
+def combinations(differences: Sequence[Difference]) -> dict[str, int]:
+    """The differing keys by the causes they have together, so that each key counts once; most frequent first."""
+    counted = Counter(" + ".join(sorted(difference.causes)) for difference in differences)
+    return dict(counted.most_common())
+
+
+def shown(differences: Sequence[Difference], results: int) -> list[Difference]:
+    """The differences that the page lists: its share of `SHOWN` for each result, some of every combination of causes."""
+    groups: dict[str, list[Difference]] = {}
+    for difference in differences:
+        groups.setdefault(" + ".join(sorted(difference.causes)), []).append(difference)
+    in_turn = (each for each in chain.from_iterable(zip_longest(*groups.values())) if each is not None)
+    return list(islice(in_turn, max(SHOWN // max(results, 1), 1)))
+
+
+def _figures(report: Report) -> dict[str, Figure]:
+    figures = {}
+    if report.series.layers is not None:
+        figures["layers"] = layers_chart(report.series.layers)
+    if any(bucket.events for bucket in report.series.lateness):
+        figures["lateness"] = lateness_chart(report.series.lateness)
+    if report.verdict.audit.buckets:
+        figures["audit"] = audit_chart(report.verdict.audit)
+    return figures
+
+
+def _cell(value: object) -> str:
+    """A value of a result; times are kept as ISO text."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    text = "null" if value is None else str(value)
+    return text.removesuffix("Z").replace("T", " ") if TIME.fullmatch(text) else text
+
+
+def _window(difference: Difference) -> str:
+    """The window in UTC, to the minute where it has no seconds."""
+    start, end = (
+        text.removesuffix("Z").removesuffix(".000").removesuffix(":00").replace("T", " ")
+        for text in (difference.window_start, difference.window_end)
+    )
+    same_day = start[:10] == end[:10]
+    return f"{start} to {end[11:] if same_day else end}"

@@ -1,0 +1,214 @@
+"""The reconciliation can fail: each fault that is put in is caught and given its right cause."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from deliveries import at, heartbeat, land, pop
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import speed_layer.stream
+from batch_layer.recompute import recompute
+from lakehouse.changelogs import changelog_name
+from lakehouse.lake import Lake, create_lake, open_lake
+from lakehouse.settings import Settings, Stream, load_settings
+from lakehouse.tables import commits
+from reconciliation.reconcile import reconcile
+from reconciliation.verdict import Verdict
+from speed_layer.ingest import ingest
+from speed_layer.legacy import legacy
+from speed_layer.stream import stream
+from transformations.catalogue import catalogue
+from transformations.result import Result
+
+SETTINGS = load_settings().model_copy(update={"stream": Stream(commits_per_batch=1)})
+TEAM_SCORES = catalogue()["team_scores"]
+
+ON_TIME = [
+    pop(f"on-time-{n}", n * 7, bubbles=n + 1, player=f"player-{n % 3}", received_at=at(n * 7 + 1)) for n in range(24)
+]
+LATER = [
+    heartbeat("beat", 1200),
+    pop("late", 65, bubbles=1000, player="subway", received_at=at(700)),
+    pop("late-too", 68, bubbles=2000, received_at=at(700)),
+]
+
+
+@pytest.fixture(scope="module")
+def ingested(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake with two commits in its log, copied for each fault."""
+    home = tmp_path_factory.mktemp("faults")
+    landing = home / "landing"
+    landing.mkdir()
+    land(landing, "1.jsonl", [*ON_TIME, ON_TIME[3]])
+    land(landing, "2.jsonl", LATER)
+    lake = create_lake(home / "lake")
+    ingest(spark, lake, landing, SETTINGS, files_per_batch=1)
+    recompute(spark, lake, TEAM_SCORES, SETTINGS)
+    return lake.path
+
+
+@pytest.fixture
+def lake(ingested: Path, tmp_path: Path) -> Iterator[Lake]:
+    shutil.copytree(ingested, tmp_path / "lake")
+    yield open_lake(tmp_path / "lake")
+    shutil.rmtree(tmp_path / "lake")
+
+
+def judged(spark: SparkSession, lake: Lake, *, settings: Settings = SETTINGS) -> Verdict:
+    stream(spark, lake, [TEAM_SCORES], settings)
+    return reconcile(spark, lake, [TEAM_SCORES], settings)
+
+
+def causes(verdict: Verdict) -> list[tuple[list[str], list[str]]]:
+    return [(one.causes, one.event_ids) for one in verdict.results[0].differences]
+
+
+def seen_by_the_engine(monkeypatch: pytest.MonkeyPatch, change: Callable[[DataFrame], DataFrame]) -> None:
+    """Let the engine see other rows than the log has."""
+    honest = Result.revisions
+
+    def revisions(self: Result, events: DataFrame, alongside: tuple[str, ...] = ()) -> DataFrame:
+        return honest(self, change(events) if events.isStreaming else events, alongside)
+
+    monkeypatch.setattr(Result, "revisions", revisions)
+
+
+def test_without_a_fault_the_layers_agree(spark: SparkSession, lake: Lake) -> None:
+    verdict = judged(spark, lake)
+    [found] = verdict.results
+    assert (verdict.status, verdict.exit_code) == ("agree", 0)
+    assert (found.equal, found.differing, found.engine_wrong, found.duplicate_revisions) == (3, 0, 0, 0)
+    assert found.engine_alone == 2
+    assert verdict.audit.balanced
+    assert verdict.audit.total("landed") == len(ON_TIME) + 1 + len(LATER)
+
+
+def test_a_lost_event_is_found_and_named(spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen_by_the_engine(monkeypatch, lambda events: events.where("event_id != 'on-time-2'"))
+    verdict = judged(spark, lake)
+    assert verdict.exit_code == 1
+    assert causes(verdict) == [(["lost"], ["on-time-2"])]
+    assert verdict.results[0].engine_wrong == 1
+
+
+def test_an_event_that_is_counted_twice_is_a_duplicate(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twice = F.explode(
+        F.when(F.col("event_id") == "on-time-4", F.array(F.lit(1), F.lit(2))).otherwise(F.array(F.lit(1)))
+    )
+    seen_by_the_engine(monkeypatch, lambda events: events.withColumn("again", twice).drop("again"))
+    verdict = judged(spark, lake)
+    assert verdict.exit_code == 1
+    assert causes(verdict) == [(["duplicate"], ["on-time-4"])]
+
+
+def test_a_commit_of_the_log_that_is_skipped_is_lost(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen_by_the_engine(monkeypatch, lambda events: events.where("batch != 0"))
+    verdict = judged(spark, lake)
+    assert verdict.exit_code == 1
+    assert {tuple(names) for names, _ in causes(verdict)} == {("lost",)}
+    assert verdict.results[0].unexplained == 0
+
+
+def test_one_late_event_that_the_repair_misses_is_late(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = speed_layer.stream.repairs
+
+    def forgetful(log: DataFrame, arrived: DataFrame, result: Result) -> DataFrame:
+        return honest(log.where("event_id != 'late'"), arrived, result)
+
+    monkeypatch.setattr(speed_layer.stream, "repairs", forgetful)
+    verdict = judged(spark, lake)
+    assert verdict.exit_code == 1
+    assert causes(verdict) == [(["late"], ["late"])]
+
+
+def test_under_the_policy_drop_every_difference_is_due_to_named_late_events(spark: SparkSession, lake: Lake) -> None:
+    (lake.result_file(TEAM_SCORES.id)).unlink()  # the policy belongs to the result; this lake is to have another
+    dropping = SETTINGS.model_copy(update={"lateness": SETTINGS.lateness.model_copy(update={"policy": "drop"})})
+    verdict = judged(spark, lake, settings=dropping)
+    assert verdict.exit_code == 1
+    assert causes(verdict) == [(["late"], ["late", "late-too"])]
+    assert verdict.results[0].late_events == 2
+
+
+def crash_before_the_commit_log(lake: Lake) -> None:
+    """Leave the checkpoint as a crash leaves it after the sink's commit of the last micro-batch with revisions."""
+    checkpoint = lake.checkpoint(TEAM_SCORES.id) / "epoch-1"
+    last = next(said["batch"] for said in commits(lake, changelog_name(TEAM_SCORES)) if said["on_time"] + said["late"])
+    for log, first_gone in (("offsets", last + 1), ("commits", last)):
+        for file in (checkpoint / log).iterdir():
+            if int(file.name.strip(".crc")) >= first_gone:
+                file.unlink()
+
+
+def test_a_dropped_transaction_id_shows_as_a_revision_written_twice(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = speed_layer.stream.append
+
+    def careless(*args: object, **kwargs: object) -> None:
+        honest(*args, **{**kwargs, "transaction": None})  # type: ignore[arg-type]
+
+    monkeypatch.setattr(speed_layer.stream, "append", careless)
+    stream(spark, lake, [TEAM_SCORES], SETTINGS)
+    crash_before_the_commit_log(lake)
+    verdict = judged(spark, lake)
+    assert verdict.exit_code == 1
+    assert verdict.results[0].duplicate_revisions > 0
+    assert {tuple(names) for names, _ in causes(verdict)} == {("duplicate",)}
+
+
+def test_processing_time_and_copies_explain_the_control(spark: SparkSession, lake: Lake) -> None:
+    legacy(spark, lake, SETTINGS)
+    verdict = reconcile(spark, lake, [TEAM_SCORES], SETTINGS, candidate="legacy")
+    [found] = verdict.results
+    assert (verdict.exit_code, found.unexplained) == (1, 0)
+    assert found.by_cause["processing time"] >= 3
+    assert found.by_cause["duplicate"] >= 1
+
+
+CHANGED_CODE = """
+import pathlib, sys
+from lakehouse.lake import open_lake
+from lakehouse.session import spark_session
+from lakehouse.changelogs import changelog_name
+from lakehouse.settings import Spark, Stream, load_settings
+from speed_layer.stream import stream
+from transformations.catalogue import catalogue
+lake = open_lake(pathlib.Path(sys.argv[1]))
+spark = spark_session(Spark(master="local[2]", compiler="quick"), log_file=lake.log_file)
+chosen = load_settings().model_copy(update={"stream": Stream(commits_per_batch=1)})
+stream(spark, lake, [catalogue()["team_scores"]], chosen)
+"""
+
+
+def test_a_changed_aggregation_is_logic_drift(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
+    project = Path(speed_layer.stream.__file__).parent.parent
+    other = tmp_path / "other"
+    for package in ("transformations", "lakehouse", "speed_layer"):
+        shutil.copytree(project / package, other / package, ignore=shutil.ignore_patterns("__pycache__"))
+    (other / ".jars").symlink_to(project / ".jars")
+    module = other / "transformations" / "team_scores.py"
+    honest = module.read_text()
+    module.write_text(honest.replace('F.sum("bubbles").alias("bubbles")', '(F.sum("bubbles") + 1).alias("bubbles")'))
+    assert module.read_text() != honest
+    done = subprocess.run(
+        [sys.executable, "-c", CHANGED_CODE, str(lake.path)],
+        cwd=other, env={"PYTHONPATH": str(other), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    verdict = reconcile(spark, lake, [TEAM_SCORES], SETTINGS)
+    [found] = verdict.results
+    assert verdict.exit_code == 1
+    assert found.candidate_code != found.batch_code
+    assert found.by_cause == {"logic drift": 3}

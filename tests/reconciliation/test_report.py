@@ -1,0 +1,129 @@
+"""The report of one small lake: a late event, a copy, a broken line, and ids that contain markup."""
+
+import html
+import re
+from dataclasses import dataclass, replace
+
+import pytest
+from deliveries import at, heartbeat, land, pop
+from pyspark.sql import SparkSession
+
+from batch_layer.recompute import recompute
+from lakehouse.lake import create_lake
+from lakehouse.settings import load_settings
+from reconciliation.costs import LayerCost
+from reconciliation.reconcile import reconcile
+from reconciliation.report import sentences, write_report
+from reconciliation.verdict import Audit, Verdict
+from speed_layer.ingest import ingest
+from speed_layer.legacy import legacy
+from speed_layer.stream import stream
+from transformations.catalogue import catalogue
+
+MARKUP = "<script>alert('id')</script>"
+TEAM = "<script>alert('team')</script>"
+
+
+@dataclass(frozen=True)
+class Written:
+    page: str
+    verdict: Verdict
+    control: Verdict
+    costs: list[LayerCost]
+
+    @property
+    def own(self) -> str:
+        """The page without Plotly's script, which has addresses and markup of its own."""
+        return re.sub(r"<script>/\*\*\s*\* plotly\.js.*?</script>", "", self.page, flags=re.DOTALL)
+
+    @property
+    def text(self) -> str:
+        """What a reader sees, without the tags and with single spaces."""
+        body = re.sub(r"<(style|script)>.*?</\1>", "", self.own, flags=re.DOTALL)
+        return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+@pytest.fixture(scope="module")
+def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Written:
+    directory = tmp_path_factory.mktemp("report")
+    lake, landing, file = create_lake(directory / "lake"), directory / "landing", directory / "report.html"
+    landing.mkdir()
+    settings = load_settings()
+    results = [catalogue(settings.windows_by_result)["team_scores"]]  # each further one costs as many Spark jobs again
+    moved = pop(MARKUP, 50, bubbles=3, team=TEAM, received_at=at(70))  # processed in the next minute
+    land(landing, "1.jsonl", [pop("one", 10, bubbles=600, received_at=at(11)), moved])
+    land(landing, "2.jsonl", [moved, "not JSON", heartbeat("tick", 900)])
+    land(landing, "3.jsonl", [pop("late", 20, bubbles=5, received_at=at(21)), heartbeat("tock", 1000)])
+    ingest(spark, lake, landing, settings)
+    stream(spark, lake, results, settings)
+    for result in results:
+        recompute(spark, lake, result, settings)
+    legacy(spark, lake, settings)
+    verdict = reconcile(spark, lake, results, settings)
+    control = reconcile(spark, lake, results, settings, candidate="legacy")
+    costs = write_report(spark, lake, results, settings, verdict, control=control, file=file)
+    assert [path.name for path in directory.glob("*.html")] == ["report.html"]
+    return Written(file.read_text(encoding="utf-8"), verdict, control, costs)
+
+
+def test_the_page_opens_with_the_two_sentences_of_the_verdict(written: Written) -> None:
+    first, second = sentences(written.verdict, written.costs)
+    assert first in written.text and second in written.text
+    assert "agree: they are equal in all 2 settled keys" in first
+    assert "CPU" in second and "on disk" in second and "behind ingestion" in second
+
+
+def test_markup_in_the_ids_of_events_and_teams_is_escaped(written: Written) -> None:
+    assert MARKUP not in written.page and TEAM not in written.page
+    assert html.escape(MARKUP, quote=False).replace("'", "&#39;") in written.page
+    assert html.escape(TEAM, quote=False).replace("'", "&#39;") in written.page
+
+
+def test_the_page_refers_to_nothing_outside_itself(written: Written) -> None:
+    assert "plotly.js v" in written.page
+    assert "plotly.js v" not in written.own
+    assert not re.search(r"https?://|<link|<iframe|<img|@import|url\(|\bsrc=", written.own)
+
+
+def test_the_causes_of_the_control_s_differences_are_shown_with_their_events(written: Written) -> None:
+    assert written.control.status == "differ" and not written.control.unexplained
+    assert "The control differs, as it must" in written.text
+    assert "processing time" in written.text and "duplicate" in written.text
+    assert re.search(r"<details><summary>1 event</summary>", written.own)
+
+
+def test_the_audit_stands_there_as_an_equation(written: Written) -> None:
+    assert "7 landed = 5 accepted + 1 duplicate + 1 quarantined ✓ balances" in written.text
+    assert "Why lines were quarantined" in written.text
+
+
+def test_the_costs_of_every_layer_are_measured(written: Written) -> None:
+    assert [cost.layer for cost in written.costs] == ["kappa", "batch", "legacy", "ingest (shared)"]
+    assert all(cost.runs and cost.cpu_seconds and cost.storage_bytes for cost in written.costs)
+    assert all((cost.freshness_seconds is None) == (cost.layer == "ingest (shared)") for cost in written.costs)
+    assert "not measured" not in written.text
+
+
+def test_a_difference_without_a_cause_is_named_in_the_first_sentence(written: Written) -> None:
+    [scores, *others] = written.verdict.results
+    wrong = replace(scores, equal=scores.equal - 1, differing=1, by_cause={"unexplained": 1}, unexplained=1)
+    first, _ = sentences(replace(written.verdict, results=[wrong, *others]), written.costs)
+    assert "differ at log version" in first and "1 of 2 settled keys (50.0 %)" in first and "unexplained 1" in first
+
+
+def test_too_few_settled_keys_are_no_agreement(written: Written) -> None:
+    few = [replace(each, compared=0, equal=0, too_few=True) for each in written.verdict.results]
+    first, _ = sentences(replace(written.verdict, results=few), written.costs)
+    assert "could not be compared: too few keys are settled" in first
+
+
+def test_costs_that_nobody_measured_are_said_to_be_missing(written: Written) -> None:
+    unknown = [replace(cost, cpu_seconds=None, freshness_seconds=None) for cost in written.costs]
+    assert sentences(written.verdict, unknown)[1].endswith("the runs left no note of their CPU time.")
+    assert "have not run in this lake" in sentences(written.verdict, [])[1]
+
+
+def test_an_audit_that_was_not_possible_is_said_beside_the_agreement(written: Written) -> None:
+    gone = Audit(files=3, buckets=[], reasons={}, unavailable="1 of 3 landing files is gone")
+    first, _ = sentences(replace(written.verdict, audit=gone), written.costs)
+    assert "agree" in first and "could not be audited" in first
