@@ -73,7 +73,9 @@ def reconcile(
             with step(f"Report {report}"):
                 control = None
                 if candidate is CandidateName.kappa and opened.has(ARRIVALS):
-                    control = judge(spark, opened, results, settings, candidate="legacy", interval=interval)
+                    control = judge(
+                        spark, opened, results, settings, candidate="legacy", interval=interval, tolerance=tolerances
+                    )
                 write_report(spark, opened, results, settings, verdict, control=control, file=report)
         if format is VerdictFormat.json:
             answers.out(json.dumps(verdict.as_dict(), ensure_ascii=False), highlight=False)

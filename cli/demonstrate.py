@@ -52,11 +52,10 @@ def demo(
         with step(f"Simulate a day of the game: {events:,} events"):
             simulate(landing, events=events)
         spark = session_for(made, settings)
-        from reconciliation.report import write_report
-
         from batch_layer.recompute import recompute
         from reconciliation.history import keep
         from reconciliation.reconcile import reconcile
+        from reconciliation.report import write_report
         from speed_layer.ingest import ingest
         from speed_layer.legacy import legacy
         from speed_layer.stream import stream
@@ -83,12 +82,11 @@ def demo(
             for each_verdict in (verdict, control):
                 keep(spark, made, each_verdict, settings)
             costs = write_report(spark, made, results, settings, verdict, control=control, file=report)
+        from cli.verdicts import show_verdict
         from reconciliation.report import sentences
 
-        from cli.verdicts import show_verdict
-
         show_verdict(answers, verdict)
-        show_verdict(answers, control)
+        show_verdict(answers, control, differences=2)
         for sentence in sentences(verdict, costs):
             answers.print(sentence, highlight=False, soft_wrap=True)
         answers.print(_control_sentence(control), highlight=False, soft_wrap=True)

@@ -1,88 +1,92 @@
-"""A verdict on the terminal: a table of what was compared, the differing cells side by side, and the audit."""
+"""A verdict on the terminal: what was compared, the differing cells side by side, and the audit; 80 columns suffice."""
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from reconciliation.verdict import Difference, Verdict
+from reconciliation.verdict import Difference, ResultVerdict, Verdict
 
 SHOWN = 8
-_SIGNS = {
-    "agree": "[green]✓ agree[/]",
-    "differ": "[red]✗ differ[/]",
-    "could not compare": "[yellow]? could not compare[/]",
-}
+_SIGNS = {"agree": "[green]✓ agree[/]", "differ": "[red]✗ differ[/]", "could not compare": "[yellow]? too few[/]"}
 
 
-def show_verdict(console: Console, verdict: Verdict) -> None:
-    console.print(_summary(verdict))
+def show_verdict(console: Console, verdict: Verdict, *, differences: int = SHOWN) -> None:
+    """Print the verdict, with at most so many differing keys of each result."""
+    table = Table(title=f"{verdict.candidate} against batch", title_justify="left", header_style="bold")
+    table.add_column("result")
+    table.add_column("verdict")
+    for name in ("settled keys", "equal", "in flight", "differ", "unexplained"):
+        table.add_column(name, justify="right")
     for result in verdict.results:
-        if result.differences:
-            console.print(_differences(result.result, result.candidate, result.differences))
+        share = "-" if result.share_equal is None else f"{_floored(result.share_equal)} %"
+        table.add_row(
+            f"{result.result}@{result.version}", _SIGNS[result.status], f"{result.compared:,}", share,
+            f"{result.open + result.behind:,}", f"{result.differing:,}", f"{result.unexplained:,}",
+        )  # fmt: skip
+    console.print(table)
+    for result in verdict.results:
+        for line in (*_remarks(result), *_cells(result, differences)):
+            console.print(line, highlight=False, soft_wrap=True)
+    console.print(_audit(verdict), highlight=False, soft_wrap=True)
+
+
+def _floored(share: float) -> str:
+    """Two decimals, never rounded up: 100.00 means all."""
+    return f"{int(share * 10_000) / 100:.2f}"
+
+
+def _remarks(result: ResultVerdict) -> list[str]:
+    said = [f"{result.result} at log version {result.log_version}"]
+    if result.engine_alone is not None and result.compared:
+        said.append(f"the engine settled {result.engine_alone / result.compared:.1%} without a repair")
+    if result.engine_wrong:
+        said.append(f"[red]{result.engine_wrong:,} of its own rows are wrong before any repair[/]")
+    if result.beyond_horizon:
+        said.append(f"{result.beyond_horizon:,} keys are beyond the horizon and not judged")
+    if result.by_cause:
+        said.append("causes: " + ", ".join(f"{cause} {count:,}" for cause, count in result.by_cause.items()))
+    return ["; ".join(said)]
+
+
+def _cells(result: ResultVerdict, most: int) -> list[str]:
+    lines = [line for one in result.differences[:most] for line in _difference(one, result.candidate)]
+    rest = len(result.differences) - most
+    return [*lines, f"  … and {rest:,} more differing keys"] if most and rest > 0 else lines
+
+
+def _difference(one: Difference, candidate: str) -> list[str]:
+    """One differing key: its cells side by side, then why."""
+    key = escape(", ".join(one.key.values()))
+    lines = [f"  [bold]{key}[/] {one.window_start} … {one.window_end}"]
+    if one.batch is None or one.candidate is None:
+        there, missing = ("batch", candidate) if one.candidate is None else (candidate, "batch")
+        values = one.batch or one.candidate or {}
+        cells = ", ".join(f"{name} {value}" for name, value in values.items())
+        lines.append(f"    {there} has {escape(cells)}; {missing} has no row")
+    for name in one.differing if one.batch and one.candidate else ():
+        assert one.batch is not None and one.candidate is not None
+        lines.append(
+            f"    {name}: batch {escape(str(one.batch[name]))}, {candidate} {escape(str(one.candidate[name]))}"
+        )
+    ids = ", ".join(_short(event_id) for event_id in one.event_ids[:3])
+    named = f" by {one.events_named} events: {ids}{' …' if one.events_named > 3 else ''}" if one.event_ids else ""
+    lines.append(
+        f"    [yellow]{', '.join(one.causes)}[/]{escape(named)}{escape(f' ({one.evidence})' if one.evidence else '')}"
+    )
+    return lines
+
+
+def _short(event_id: str) -> str:
+    return event_id if len(event_id) <= 12 else f"{event_id[:8]}…"
+
+
+def _audit(verdict: Verdict) -> str:
     audit = verdict.audit
     if audit.unavailable:
-        console.print(f"Input audit: not possible, {escape(audit.unavailable)}")
-    else:
-        sign = "[green]✓ balanced[/]" if audit.balanced else "[red]✗ does not balance[/]"
-        console.print(
-            f"Input audit: {audit.total('landed'):,} lines landed = {audit.total('accepted'):,} accepted "
-            f"+ {audit.total('duplicate'):,} duplicate + {audit.total('quarantined'):,} quarantined, "
-            f"in each of {len(audit.buckets)} hours {sign}",
-            highlight=False,
-        )
-
-
-def _summary(verdict: Verdict) -> Table:
-    table = Table(title=f"{verdict.candidate} against batch", title_justify="left", header_style="bold")
-    for name in (
-        "result",
-        "verdict",
-        "log version",
-        "settled keys",
-        "equal",
-        "in flight",
-        "differ",
-        "unexplained",
-        "causes",
-    ):
-        table.add_column(name, justify="right" if name in _NUMBERS else "left", overflow="fold")
-    for result in verdict.results:
-        share = "" if result.share_equal is None else f" ({result.share_equal:.2%})"
-        causes = ", ".join(f"{cause} {count:,}" for cause, count in result.by_cause.items())
-        if result.engine_wrong:
-            causes = f"{causes} engine rows wrong before repair: {result.engine_wrong:,}".strip()
-        if result.engine_alone is not None and result.compared:
-            causes = causes or f"engine alone settled {result.engine_alone / result.compared:.1%}"
-        table.add_row(
-            f"{result.result}@{result.version}", _SIGNS[result.status], str(result.log_version), f"{result.compared:,}",
-            f"{result.equal:,}{share}", f"{result.open + result.behind:,}", f"{result.differing:,}",
-            f"{result.unexplained:,}", causes or "-",
-        )  # fmt: skip
-    return table
-
-
-_NUMBERS = ("log version", "settled keys", "equal", "in flight", "differ", "unexplained")
-
-
-def _differences(name: str, candidate: str, differences: list[Difference]) -> Table:
-    more = f", {SHOWN} of {len(differences):,}" if len(differences) > SHOWN else ""
-    table = Table(title=f"{name}: differing cells{more}", title_justify="left", header_style="bold")
-    for column in ("key", "window", "column", "batch", candidate, "causes", "events"):
-        table.add_column(column, overflow="fold")
-    for difference in differences[:SHOWN]:
-        first = True
-        for cell in difference.differing or ("-",):
-            named = ", ".join(difference.event_ids[:2]) + (" …" if difference.events_named > 2 else "")
-            table.add_row(
-                escape(", ".join(difference.key.values())) if first else "",
-                difference.window_start.removesuffix(":00.000Z") + "Z" if first else "",
-                cell, _cell(difference.batch, cell), _cell(difference.candidate, cell),
-                ", ".join(difference.causes) if first else "",
-                escape(named or difference.evidence or "") if first else "",
-            )  # fmt: skip
-            first = False
-    return table
-
-
-def _cell(values: dict[str, object] | None, name: str) -> str:
-    return "[dim]no row[/]" if values is None else escape(str(values.get(name, "")))
+        return f"Input audit: not possible, {escape(audit.unavailable)}"
+    sign = "[green]✓ balanced[/]" if audit.balanced else "[red]✗ does not balance[/]"
+    counted = {name: f"{audit.total(name):,}" for name in ("landed", "accepted", "duplicate", "quarantined")}
+    return (
+        f"Input audit: {counted['landed']} lines landed = {counted['accepted']} accepted + {counted['duplicate']} duplicate "
+        f"+ {counted['quarantined']} quarantined, over {len(audit.buckets)} buckets of event time: {sign}"
+    )

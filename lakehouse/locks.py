@@ -6,9 +6,11 @@ for a moment and finish its commit, and until then nobody else may begin.
 """
 
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,15 @@ from pyspark.sql import SparkSession
 
 from lakehouse.errors import AlreadyRunning
 
+GRACE = timedelta(seconds=3)
+
 # The operating system's lock belongs to the process: threads of one process need their own.
 _threads: dict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
 @contextmanager
 def exclusive(spark: SparkSession, file: Path, *, wait: bool) -> Iterator[None]:
-    """Hold the lock on `file`. Without `wait`, a lock that somebody else holds is an error at once."""
+    """Hold the lock on `file`. Without `wait`, a lock that somebody else holds is an error after a short grace."""
     file = file.resolve()
     refusal = AlreadyRunning(
         f"Another process is at work here: it holds {file.name} in {file.parent}. "
@@ -33,14 +37,25 @@ def exclusive(spark: SparkSession, file: Path, *, wait: bool) -> Iterator[None]:
     try:
         channel = _channel(spark, file)
         try:
-            held = channel.lock() if wait else channel.tryLock()
-            if held is None:
+            if wait:
+                channel.lock()
+            elif not _soon_locked(channel):
                 raise refusal
             yield
         finally:
             channel.close()  # closing frees the lock
     finally:
         _threads[file].release()
+
+
+def _soon_locked(channel: Any) -> bool:
+    """Whether the lock could be had within the grace: a JVM that was killed just now is not gone at once."""
+    deadline = time.monotonic() + GRACE.total_seconds()
+    while channel.tryLock() is None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def _channel(spark: SparkSession, file: Path) -> Any:

@@ -101,6 +101,11 @@ def append_revisions(
     counted = {"on_time": engine.count(), "late": 0}
     if high_water is None:
         return
+    repaired = None
+    if settings.lateness.policy == "correct":
+        repaired = repaired_revisions(spark, lake, result, settings, previous=previous, version=version)
+    if repaired is not None:
+        counted["late"] = repaired.persist().count()
     stamp = Stamp(
         log_version=version,
         high_water=high_water,
@@ -109,14 +114,9 @@ def append_revisions(
         written_at=datetime.now(UTC),
         fingerprint=result_fingerprint(result),
     )
-    frames = [engine]
     revisions = stamped(engine, result, stamp, cause="on_time")
-    if settings.lateness.policy == "correct":
-        repaired = repaired_revisions(spark, lake, result, settings, previous=previous, version=version)
-        if repaired is not None:
-            frames.append(repaired.persist())
-            counted["late"] = repaired.count()
-            revisions = revisions.unionByName(stamped(repaired, result, stamp, cause="late"))
+    if repaired is not None:
+        revisions = revisions.unionByName(stamped(repaired, result, stamp, cause="late"))
     failpoint(spark, "stream.computed", result.name, batch)
     append(
         spark,
@@ -129,8 +129,9 @@ def append_revisions(
     )
     failpoint(spark, "stream.appended", result.name, batch)
     cost.rows_written += sum(counted.values())
-    for frame in frames:
-        frame.unpersist()
+    engine.unpersist()
+    if repaired is not None:
+        repaired.unpersist()
 
 
 def repaired_revisions(

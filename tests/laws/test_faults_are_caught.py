@@ -147,7 +147,7 @@ def crash_before_the_commit_log(lake: Lake) -> None:
     last = next(said["batch"] for said in commits(lake, changelog_name(TEAM_SCORES)) if said["on_time"] + said["late"])
     for log, first_gone in (("offsets", last + 1), ("commits", last)):
         for file in (checkpoint / log).iterdir():
-            if int(file.name.strip(".crc")) >= first_gone:
+            if int(file.name.strip(".").removesuffix(".crc")) >= first_gone:
                 file.unlink()
 
 
