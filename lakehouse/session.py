@@ -32,6 +32,8 @@ OPTIONS = {
     "spark.sql.adaptive.enabled": "false",
     # Delta's default of 50 dominates the cost of a small commit.
     "spark.databricks.delta.snapshotPartitions": "2",
+    # A recompute that finds nothing is an answer too: its commit says so.
+    "spark.databricks.delta.skipRecordingEmptyCommits": "false",
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # Counting the rows of the state store costs a look-up per put: puts become 2.6 times cheaper without it.

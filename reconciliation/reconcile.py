@@ -55,6 +55,7 @@ def reconcile(
         policy=settings.lateness.policy,
         results=found,
         audit=audited(spark, lake, max(at.log_version for at in pins)),
+        least_settled=settings.reconciliation.least_settled,
     )
 
 
@@ -104,7 +105,7 @@ def reconciled(
         late_events=late.count(),
         candidate_code=_codes(counted, "candidate_codes"),
         batch_code=_codes(counted, "batch_codes"),
-        too_few=compared_keys == 0 or compared_keys < settings.reconciliation.least_settled * total,
+        too_few=total > 0 and compared_keys < max(1, settings.reconciliation.least_settled * total),
         differences=differences,
     )
     keys.unpersist()

@@ -109,13 +109,15 @@ class Verdict:
     policy: str
     results: list[ResultVerdict]
     audit: Audit
+    least_settled: float
 
     @property
     def status(self) -> Status:
-        found = {result.status for result in self.results}
-        if "differ" in found or not self.audit.balanced:
+        """Too few settled keys is a matter of all results together: one that has few or no rows says nothing by that."""
+        if any(result.status == "differ" for result in self.results) or not self.audit.balanced:
             return "differ"
-        return "could not compare" if "could not compare" in found or not found else "agree"
+        compared, keys = (sum(getattr(result, name) for result in self.results) for name in ("compared", "keys"))
+        return "could not compare" if compared == 0 or compared < self.least_settled * keys else "agree"
 
     @property
     def exit_code(self) -> int:

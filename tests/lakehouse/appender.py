@@ -1,15 +1,17 @@
 """A process of its own that appends single rows to a table: `appender.py LAKE TABLE FIRST COUNT`.
 
-It says "ready" when its session has started, and begins when it is told to.
+It says "ready" when its session has started, and begins when it is told to. Under the lock, before each commit, it looks
+which version the table has; at the end it says what it saw, as JSON.
 """
 
+import json
 import sys
 from pathlib import Path
 
 from lakehouse.lake import open_lake
 from lakehouse.session import spark_session
 from lakehouse.settings import Spark
-from lakehouse.tables import append
+from lakehouse.tables import append, newest
 
 # Least work around the commit: nothing to compile, no statistics, one partition of state.
 CHEAP = {
@@ -28,9 +30,18 @@ def main(path: str, table: str, first: str, count: str) -> None:
     spark = spark_session(settings, log_file=lake.path / "logs" / f"appender-{first}.log")
     say("ready")
     sys.stdin.readline()
+    seen: list[int] = []
     for number in range(int(first), int(first) + int(count)):
-        append(spark, lake, table, spark.range(number, number + 1), transaction=None, metadata={"writer": first})
-    say("done")
+        append(
+            spark,
+            lake,
+            table,
+            spark.range(number, number + 1),
+            transaction=None,
+            metadata={"number": number},
+            check=lambda: seen.append(newest(lake, table)),
+        )
+    say(json.dumps(seen))
     spark.stop()
 
 

@@ -1,11 +1,11 @@
 """One writer at a time: between processes, between threads, and after a SIGKILL of the holder."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -63,10 +63,9 @@ def test_a_second_process_is_refused_at_once_until_the_holder_is_killed(spark: S
     holder = started("-c", HOLDER, str(file))
     try:
         java = int(hears(holder))
-        begun = time.monotonic()
         with pytest.raises(AlreadyRunning) as refused, exclusive(spark, file, wait=False):
             pytest.fail("two processes hold one lock")
-        assert time.monotonic() - begun < 1
+        assert holder.poll() is None, "refused only after the holder had ended"
         assert f"it holds {file.name} in {file.parent}" in str(refused.value)
         assert "nothing was changed" in str(refused.value)
         os.kill(java, signal.SIGKILL)
@@ -93,21 +92,26 @@ def test_two_processes_with_300_appends_each_lose_nothing(spark: SparkSession, l
     with fewer_checkpoints(spark):
         create_table(spark, lake, "numbers", schema, horizon=timedelta(days=1))
     appender = str(HERE / "appender.py")
-    writers = [started(appender, str(lake.path), "numbers", str(first), str(APPENDS)) for first in (0, 1000)]
+    writers = {first: started(appender, str(lake.path), "numbers", str(first), str(APPENDS)) for first in (0, 1000)}
     try:
-        assert [hears(writer) for writer in writers] == ["ready", "ready"]
-        for writer in writers:
+        assert [hears(writer) for writer in writers.values()] == ["ready", "ready"]
+        for writer in writers.values():
             tell(writer, "go")
-        assert [hears(writer) for writer in writers] == ["done", "done"]
-        assert [writer.wait() for writer in writers] == [0, 0]
+        seen = {first: json.loads(hears(writer)) for first, writer in writers.items()}
+        assert [writer.wait() for writer in writers.values()] == [0, 0]
     finally:
-        for writer in writers:
+        for writer in writers.values():
             writer.kill()
     ids = sorted(row.id for row in read_table(spark, lake, "numbers").collect())
     assert ids == [*range(APPENDS), *range(1000, 1000 + APPENDS)]
     files = (Path(lake.table("numbers")) / "_delta_log").glob("*.json")
     assert sorted(int(file.stem) for file in files) == list(range(2 * APPENDS + 1))
-    turns = [commit["writer"] for commit in commits(lake, "numbers")]
+    # A commit is lost only if two meet within microseconds. That nobody commits between another's look at the table
+    # and its commit is as much as the lock promises, and shows its absence at once.
+    version = {commit["number"]: commit["version"] for commit in commits(lake, "numbers")}
+    for first, versions in seen.items():
+        assert [version[first + number] for number in range(APPENDS)] == [before + 1 for before in versions]
+    turns = [number // 1000 for number in sorted(version, key=version.__getitem__)]
     assert sum(one != other for one, other in pairwise(turns)) > APPENDS / 10, "they hardly met"
 
 

@@ -1,0 +1,19 @@
+"""`parity` as a process of its own, and how to kill it at a known place."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+QUICK = {"PARITY_SPARK__COMPILER": "quick", "PARITY_SPARK__MASTER": "local[2]", "PARITY_STREAM__COMMITS_PER_BATCH": "1"}
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**{name: value for name, value in os.environ.items() if not name.startswith("PARITY_")}, **QUICK, **more}
+
+
+def parity(*command: str | Path, failpoint: str | None = None) -> subprocess.CompletedProcess[str]:
+    more = {} if failpoint is None else {"PARITY_FAILPOINT": failpoint}
+    return subprocess.run(
+        [sys.executable, "-m", "cli.main", *map(str, command)], env=environment(**more), capture_output=True, text=True
+    )
