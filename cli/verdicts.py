@@ -1,5 +1,6 @@
 """A verdict on the terminal: what was compared, the differing cells side by side, and the audit; 80 columns suffice."""
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -12,11 +13,11 @@ _SIGNS = {"agree": "[green]✓ agree[/]", "differ": "[red]✗ differ[/]", "could
 
 def show_verdict(console: Console, verdict: Verdict, *, differences: int = SHOWN) -> None:
     """Print the verdict, with at most so many differing keys of each result."""
-    table = Table(title=f"{verdict.candidate} against batch", title_justify="left", header_style="bold")
-    table.add_column("result")
-    table.add_column("verdict")
-    for name in ("settled keys", "equal", "in flight", "differ", "unexplained"):
-        table.add_column(name, justify="right")
+    table = Table(
+        title=f"{verdict.candidate} against batch", title_justify="left", header_style="bold", box=SIMPLE_HEAD
+    )
+    for name in ("result", "verdict", "settled", "equal", "in flight", "differ", "unexplained"):
+        table.add_column(name, justify="left" if name in ("result", "verdict") else "right", no_wrap=True)
     for result in verdict.results:
         share = "-" if result.share_equal is None else f"{_floored(result.share_equal)} %"
         table.add_row(

@@ -32,6 +32,8 @@ OPTIONS = {
     "spark.sql.adaptive.enabled": "false",
     # Delta's default of 50 dominates the cost of a small commit.
     "spark.databricks.delta.snapshotPartitions": "2",
+    # A checksum of the whole table's state with every commit is work that nothing here reads.
+    "spark.databricks.delta.writeChecksumFile.enabled": "false",
     # A recompute that finds nothing is an answer too: its commit says so.
     "spark.databricks.delta.skipRecordingEmptyCommits": "false",
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
@@ -41,6 +43,9 @@ OPTIONS = {
     # The check for rows that the engine dropped reads the progress of every micro-batch.
     "spark.sql.streaming.numRecentProgressUpdates": "10000",
 }
+
+# For small lakes: compiling the code that Spark generates for a query takes longer than interpreting the query.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 def spark_session(settings: Spark, *, log_file: Path, java_options: str = "") -> SparkSession:
@@ -52,6 +57,7 @@ def spark_session(settings: Spark, *, log_file: Path, java_options: str = "") ->
     log_file.parent.mkdir(parents=True, exist_ok=True)
     options = {
         **OPTIONS,
+        **(INTERPRETED if settings.compiler == "quick" else {}),
         "spark.driver.extraClassPath": _class_path(),
         "spark.driver.extraJavaOptions": f"{_java_options(settings, log_file)} {java_options}".strip(),
         **settings.options,
@@ -76,12 +82,14 @@ def _class_path() -> str:
 
 
 def _java_options(settings: Spark, log_file: Path) -> str:
-    # Stopped at its first level, the compiler has room for 48 MB of code; when that is full it stops for good.
     options = [
-        "-XX:ReservedCodeCacheSize=256m",
         f"-Dlog4j2.configurationFile={LOG_CONFIG.as_uri()}",
         f"-Dparity.log={log_file}",
         "-Xshare:auto",
+        # Stopped at its first level, the compiler has room for 48 MB of code; when that is full it stops for good.
+        "-XX:ReservedCodeCacheSize=256m",
+        # Spark generates one large method to parse a line; HotSpot interprets methods above 8,000 bytes by default.
+        "-XX:-DontCompileHugeMethods",
     ]
     if CLASS_ARCHIVE.exists():
         options.append(f"-XX:SharedArchiveFile={CLASS_ARCHIVE}")

@@ -47,6 +47,7 @@ def create_table(
         "delta.deletedFileRetentionDuration": hours,
         "delta.enableDeletionVectors": "false",
         "delta.checkpointPolicy": "classic",
+        "delta.checkpointInterval": "50",
     }
     if statistics:
         properties["delta.dataSkippingStatsColumns"] = ",".join(statistics)

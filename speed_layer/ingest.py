@@ -27,7 +27,7 @@ from lakehouse.queries import Query, run
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
 from lakehouse.tables import Transaction, append
-from speed_layer.lines import read_lines
+from speed_layer.lines import numbered, read_lines
 from transformations.arrival import content, in_order, with_first
 from transformations.clock import Clock
 from transformations.durations import from_millis
@@ -87,21 +87,14 @@ def ingest_batch(manifest: DataFrame, batch: int, lake: Lake, settings: Settings
     before = position(lake)
     if before.batch == batch:
         return
-    landed = read_lines(spark, manifest.orderBy("place").collect())
+    landed = read_lines(spark, manifest.orderBy("place").collect(), batch=batch, ingested_at=ingested_at)
     failpoint(spark, "ingest.read", "events", batch)
     clock = Clock(
-        ingested_at=ingested_at,
-        device_tolerance=settings.clock.device,
-        future_tolerance=settings.clock.future,
-        floor=settings.clock.floor,
+        device_tolerance=settings.clock.device, future_tolerance=settings.clock.future, floor=settings.clock.floor
     )
-    origin = {
-        "batch": F.lit(batch).cast("long"),
-        "ingested_at": F.lit(ingested_at),
-        "fingerprint": F.lit(parser_fingerprint()),
-        "id_hash": F.xxhash64("event_id"),
-    }
-    judged = parsed(landed, clock).withColumns(origin).persist()
+    code = {"fingerprint": F.lit(parser_fingerprint()), "id_hash": F.xxhash64("event_id")}
+    # Parsed before they are numbered: numbering brings the lines of a file together, and on one core.
+    judged = numbered(parsed(landed, clock)).withColumns(code).persist()
     log = log_at(spark, lake, before.version)
     placed = with_first(judged.where("reason is null"), known_events(log, judged)).persist()
     differing = placed.where("copy = false").withColumn("reason", F.lit("copy of an event with other content"))

@@ -1,6 +1,7 @@
 """The lines of landing files, each with the place of its file in the order of arrival and its own number in the file."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from pyspark.sql import DataFrame, Row, SparkSession, Window
@@ -9,16 +10,23 @@ from pyspark.sql import functions as F
 from lakehouse.errors import ParityError
 
 
-def read_lines(spark: SparkSession, landings: Sequence[Row]) -> DataFrame:
-    """Columns `value` (the bytes of the line as they are), `line` (from 1), `file` (its name) and `place`."""
+def read_lines(spark: SparkSession, landings: Sequence[Row], *, batch: int, ingested_at: datetime) -> DataFrame:
+    """Columns `value` (the bytes of the line as they are), `file` (its name), `place`, `block` and `id`, and the origin.
+
+    The origin comes with the files and not as literals: code that Spark generates with a literal in it is compiled anew
+    for every micro-batch.
+    """
     gone = [landing.path for landing in landings if not Path(landing.path).is_file()]
     if gone:
         raise ParityError(
             f"Landing files are gone before they were read: {', '.join(gone[:3])}. Put them back and start again."
         )
-    places = spark.createDataFrame(
-        [(_encoded_name(spark, landing.path), Path(landing.path).name, landing.place) for landing in landings],
-        "encoded string, file string, place long",
+    files = spark.createDataFrame(
+        [
+            (_encoded_name(spark, landing.path), Path(landing.path).name, landing.place, batch, ingested_at)
+            for landing in landings
+        ],
+        "encoded string, file string, place long, batch long, ingested_at timestamp",
     )
     text = (
         spark.read.option("lineSep", "\n")
@@ -31,10 +39,16 @@ def read_lines(spark: SparkSession, landings: Sequence[Row]) -> DataFrame:
             F.monotonically_increasing_id().alias("id"),
         )
     )
-    # The id alone does not order lines: a large file is split into blocks, and those are packed by size.
-    in_file = Window.partitionBy("encoded").orderBy("block", "id")
-    numbered = text.withColumn("line", F.row_number().over(in_file).cast("long"))
-    return numbered.join(F.broadcast(places), "encoded").select("value", "line", "file", "place")
+    return text.join(F.broadcast(files), "encoded").drop("encoded")
+
+
+def numbered(lines: DataFrame) -> DataFrame:
+    """The lines with `line`, their number in the file from 1.
+
+    The id alone does not order lines: a large file is split into blocks, and those are packed by size.
+    """
+    in_file = Window.partitionBy("place").orderBy("block", "id")
+    return lines.withColumn("line", F.row_number().over(in_file).cast("long")).drop("block", "id")
 
 
 def _encoded_name(spark: SparkSession, path: str) -> str:

@@ -11,9 +11,8 @@ from .durations import milliseconds, written
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """`ingested_at` is the clock of ingestion, an argument like any other. Tolerances are exclusive bounds."""
+    """The tolerances, as exclusive bounds. The clock of ingestion is a column, `ingested_at`, like the other times."""
 
-    ingested_at: datetime
     device_tolerance: timedelta = timedelta(seconds=30)
     future_tolerance: timedelta = timedelta(minutes=10)
     floor: datetime = datetime(2000, 1, 1, tzinfo=UTC)
@@ -31,7 +30,7 @@ class Clock:
 
     def implausible(self) -> Column:
         """Why the event time cannot be, or null. One phone from the year 2099 must not move the high-water mark."""
-        known = F.coalesce(F.col("received_at"), F.lit(self.ingested_at))
+        known = F.coalesce("received_at", "ingested_at")
         latest = F.timestamp_millis(F.unix_millis(known) + F.lit(milliseconds(self.future_tolerance)))
         future = F.lit(f"time in the future: more than {written(self.future_tolerance)} after it was received")
         past = F.lit(f"time before the floor of {self.floor.isoformat()}")

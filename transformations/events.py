@@ -4,8 +4,9 @@
      "reaction_ms": 231, "occurred_at": "2026-03-01T10:00:03.120Z", "sent_at": "…", "received_at": "…"}
 
 `from_json` accepts more than it should: trailing garbage, numbers as ids, two objects on a line, 1.5 as 1. So a line is
-read as a variant, whose types are those that the line itself has, and each field is taken only if its type is right.
-Nothing is dropped here: a line that is no event gets a `reason` and keeps its bytes.
+read twice: as a variant, whose types are those that the line itself has, and by `from_json` for the texts. A field is
+taken only if its type is right. (A variant could give the texts as well, but builds a cast for each value of each row:
+that took twice as long.) Nothing is dropped here: a line that is no event gets a `reason` and keeps its bytes.
 
 The steps are SQL texts: the same steps as Column objects took a second of calls into the JVM for every micro-batch.
 """
@@ -23,49 +24,45 @@ TIME_PATTERN = r"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d([.]\\d{1,9})?(Z|[+-]
 
 # In an array with a sentinel behind it, a line with trailing garbage or a second object shows itself.
 _AS_ARRAY = """if(is_valid_utf8(value), try_parse_json(concat('[', value, ',"~"]')), null) as json_array"""
-_ALONE = (
-    "try_variant_get(json_array, '$[1]', 'string') = '~' and try_variant_get(json_array, '$[2]', 'variant') is null"
-)
-_SINGLE_OBJECT = f"""
-    if({_ALONE} and startswith(ltrim(' \\t\\r', value), '{{'), try_variant_get(json_array, '$[0]', 'variant'), null) as json
+_SINGLE_OBJECT = """
+    if(try_variant_get(json_array, '$[2]', 'variant') is null and startswith(ltrim(' \\t\\r', value), '{'),
+       try_variant_get(json_array, '$[0]', 'variant'), null) as json
 """
 
 
 def parsed(lines: DataFrame, clock: Clock, kinds: Iterable[Kind] = KINDS) -> DataFrame:
-    """`lines` (a column `value`, and others that stay) with the columns of an event and a `reason`, null for an event."""
+    """`lines` (`value`, `ingested_at`, and others that stay) with the columns of an event and a `reason`, null for one."""
     kinds = tuple(kinds)
     declared = fields(kinds)
     names = ("event_id", "kind", *TIMES, *declared)
+    texts = ", ".join(f"{name} string" for name in names)
+    types = (f"schema_of_variant(try_variant_get(json, '$.{name}', 'variant')) as {name}_type" for name in names)
+    values = (*map(_text, ("event_id", "kind")), *map(_time, TIMES), *map(_typed, declared.values()))
     return (
         lines.selectExpr("*", _AS_ARRAY)
         .selectExpr("*", _SINGLE_OBJECT)
-        .selectExpr(
-            "*", *(f"schema_of_variant(try_variant_get(json, '$.{name}', 'variant')) as {name}_type" for name in names)
-        )
-        .selectExpr(
-            "*", *(_text(name) for name in ("event_id", "kind")), *map(_time, TIMES), *map(_typed, declared.values())
-        )
+        .selectExpr("*", f"if(json is null, null, from_json(value, '{texts}')) as said", *types)
+        .selectExpr("*", *values)
         .withColumn("event_time", clock.event_time())
         .withColumn("reason", F.coalesce(F.expr(_reason(kinds)), clock.implausible()))
-        .drop("json_array", "json", *(f"{name}_type" for name in names))
+        .drop("json_array", "json", "said", *(f"{name}_type" for name in names))
     )
 
 
 def _text(name: str) -> str:
-    return f"if({name}_type = 'STRING', try_variant_get(json, '$.{name}', 'string'), null) as {name}"
+    return f"if({name}_type = 'STRING', said.{name}, null) as {name}"
 
 
 def _time(name: str) -> str:
     """The time in whole milliseconds, which is as fine as the engine's watermark; a time needs a zone."""
-    text = f"try_variant_get(json, '$.{name}', 'string')"
-    moment = f"date_trunc('millisecond', try_to_timestamp({text}))"
-    return f"if({name}_type = 'STRING' and rlike({text}, '{TIME_PATTERN}'), {moment}, null) as {name}"
+    moment = f"date_trunc('millisecond', try_to_timestamp(said.{name}))"
+    return f"if({name}_type = 'STRING' and rlike(said.{name}, '{TIME_PATTERN}'), {moment}, null) as {name}"
 
 
 def _typed(field: Field) -> str:
     if field.type == "text":
         return _text(field.name)
-    number = f"try_variant_get(json, '$.{field.name}', '{COLUMN_TYPES[field.type].simpleString()}')"
+    number = f"try_cast(said.{field.name} as {COLUMN_TYPES[field.type].simpleString()})"
     return f"if({field.name}_type = 'BIGINT', {number}, null) as {field.name}"
 
 

@@ -2,7 +2,10 @@
 
 import html
 import re
+import shutil
+import subprocess
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from deliveries import at, heartbeat, land, pop
@@ -127,3 +130,19 @@ def test_an_audit_that_was_not_possible_is_said_beside_the_agreement(written: Wr
     gone = Audit(files=3, buckets=[], reasons={}, unavailable="1 of 3 landing files is gone")
     first, _ = sentences(replace(written.verdict, audit=gone), written.costs)
     assert "agree" in first and "could not be audited" in first
+
+
+def test_a_browser_draws_the_charts_and_runs_no_script_of_an_event(written: Written, tmp_path: Path) -> None:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("CHROMIUM IS MISSING: `make browser` installs it; the report was not looked at in a browser")
+    page = tmp_path / "report.html"
+    page.write_text(written.page, encoding="utf-8")
+    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    shown = subprocess.run(
+        [chromium, *flags.split(), "--disable-sync", "--disable-component-update", f"--user-data-dir={tmp_path / 'profile'}",
+         "--virtual-time-budget=10000", "--enable-logging=stderr", "--dump-dom", page.as_uri()],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert shown.stdout.count('class="main-svg"') >= 3
+    assert not re.search(r"CONSOLE.*(error|Uncaught)", shown.stderr, flags=re.IGNORECASE)

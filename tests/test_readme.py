@@ -1,0 +1,34 @@
+"""The README stays true: its commands are executed, its folders exist, its links lead somewhere."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parent.parent
+README = (PROJECT / "README.md").read_text()
+COMMANDS = re.findall(r"^\$ (.+)$", README, flags=re.MULTILINE)
+
+
+def test_every_command_does_what_the_readme_says() -> None:
+    assert "make demo" in COMMANDS and len(COMMANDS) > 8
+    for command in COMMANDS:
+        expected = re.search(r"# exit code (\d)", command)
+        done = subprocess.run(["bash", "-c", command], cwd=PROJECT, capture_output=True, text=True)
+        assert done.returncode == (int(expected[1]) if expected else 0), f"{command}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr
+        if command == "make demo":
+            told = " ".join(done.stdout.split())
+            assert "The stream and the batch layer agree" in told
+            assert "as it should, and every difference has a cause" in told
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)#]+)\)", README))
+def test_every_link_leads_somewhere(link: str) -> None:
+    assert (PROJECT / link).exists()
+
+
+@pytest.mark.parametrize("folder", re.findall(r"^\| `(\w+)` \|", README, flags=re.MULTILINE))
+def test_every_folder_of_the_table_is_there(folder: str) -> None:
+    assert (PROJECT / folder).is_dir()

@@ -1,0 +1,94 @@
+"""A witness that shares no code agrees with both layers, on a simulated day with all its phenomena."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from witness import WINDOW, Witness
+
+from batch_layer.recompute import recompute
+from lakehouse.lake import Lake, create_lake
+from lakehouse.settings import Settings, Stream, load_settings
+from lakehouse.tables import read_table
+from serving.views import Layer, view
+from simulator import Delivered, simulate
+from speed_layer.ingest import ingest
+from speed_layer.stream import stream
+from transformations.catalogue import catalogue
+from transformations.result import Result
+
+INGESTED_AT = datetime(2026, 3, 5, tzinfo=UTC)
+RESULTS = catalogue()
+SETTINGS: Settings = load_settings().model_copy(update={"stream": Stream(commits_per_batch=1)})
+
+
+@pytest.fixture(scope="module")
+def landing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("simulated") / "landing"
+
+
+@pytest.fixture(scope="module")
+def delivered(landing: Path) -> Delivered:
+    return simulate(landing, events=3000, seed=11, hours=6, files=6)
+
+
+@pytest.fixture(scope="module")
+def witness(landing: Path, delivered: Delivered) -> Witness:
+    assert delivered.late > 0 < delivered.skewed, "a delivery without these would prove little"
+    return Witness(landing, ingested_at=round(INGESTED_AT.timestamp() * 1000))
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, landing: Path, delivered: Delivered, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """A lake into which all was ingested, streamed and recomputed."""
+    assert delivered.files == 6
+    lake = create_lake(tmp_path_factory.mktemp("witnessed") / "lake")
+    ingest(spark, lake, landing, SETTINGS, files_per_batch=1, clock=lambda _batch: INGESTED_AT)
+    stream(spark, lake, list(RESULTS.values()), SETTINGS)
+    for result in RESULTS.values():
+        recompute(spark, lake, result, SETTINGS)
+    return lake
+
+
+def rows(spark: SparkSession, lake: Lake, result: Result, layer: Layer, *, settled: bool) -> list[tuple[object, ...]]:
+    """The rows of a layer as the witness writes them: team, start of the window, values; times in milliseconds."""
+    shown = view(spark, lake, result, SETTINGS, layer=layer, settled_only=settled)
+    times = {field.name for field in result.schema if field.dataType.typeName() == "timestamp"}
+    names = [*result.key, "window_start", *result.value_names]
+    return [tuple(row) for row in shown.select(*(F.unix_millis(n) if n in times else n for n in names)).collect()]
+
+
+@pytest.mark.parametrize("layer", ["kappa", "batch"])
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_settled_row_is_what_the_witness_says(
+    spark: SparkSession, lake: Lake, witness: Witness, name: str, layer: Layer
+) -> None:
+    said = [row for row in witness.rows(name) if int(str(row[1])) + WINDOW <= witness.settled_until()]
+    assert len(said) > (100 if name == "team_scores" else 0), "too few rows to compare"
+    assert rows(spark, lake, RESULTS[name], layer, settled=True) == said
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_batch_agrees_on_the_open_rows_too(spark: SparkSession, lake: Lake, witness: Witness, name: str) -> None:
+    assert rows(spark, lake, RESULTS[name], "batch", settled=False) == witness.rows(name)
+
+
+def test_the_tables_of_ingestion_have_as_many_lines_as_the_witness_counts(
+    spark: SparkSession, lake: Lake, witness: Witness
+) -> None:
+    counts = witness.counts()
+    for table in ("events", "duplicates", "quarantine"):
+        assert read_table(spark, lake, table).count() == counts[table], table
+    conflicts = read_table(spark, lake, "quarantine").where("reason = 'copy of an event with other content'")
+    assert conflicts.count() == counts["conflicts"] > 0
+
+
+def test_the_witness_agrees_with_the_world_outside(delivered: Delivered, witness: Witness) -> None:
+    assert witness.counts() == {
+        "events": delivered.events,
+        "duplicates": delivered.duplicates,
+        "quarantine": delivered.quarantined,
+        "conflicts": delivered.conflicting_copies,
+    }
