@@ -100,10 +100,11 @@ def bench(home: Path, events: int, *, twice: bool) -> None:
         again = measured("ingest", lake, other, PARITY_INGESTION__FILES_PER_BATCH=files)
         stream = measured("stream", lake)
         first = rounds[0][0]
-        console.print(
-            f"Peak memory of the JVM: stream {first['memory']} GiB at {first['events']:,} events, {stream['memory']} GiB at "
-            f"{stream['events']:,} ({stream['memory'] / first['memory']:.2f}); ingestion {taken['memory']} and {again['memory']} GiB"
-        )
+        for job, one, other_one in (("stream", first, stream), ("ingestion", taken, again)):
+            console.print(
+                f"Peak memory of the JVM, {job}: {one['memory']} GiB at {one['events']:,} events, "
+                f"{other_one['memory']} GiB at {other_one['events']:,} ({other_one['memory'] / one['memory']:.2f})"
+            )
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ class Lake:
         return str(self.path / "tables" / name)
 
     def has(self, name: str) -> bool:
-        return (self.path / "tables" / name / "_delta_log").is_dir()
+        """Whether the table has a commit; a directory alone is what a crash while making it leaves behind."""
+        return any((self.path / "tables" / name / "_delta_log").glob("*.json"))
 
     def tables(self) -> list[str]:
         return sorted(log.parent.name for log in (self.path / "tables").glob("*/_delta_log"))

@@ -13,10 +13,8 @@ from lakehouse.session import spark_session
 from lakehouse.settings import Spark
 from lakehouse.tables import append, newest
 
-# Least work around the commit: nothing to compile, no statistics, one partition of state.
+# Least work around the commit: no statistics, one partition of state.
 CHEAP = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.databricks.delta.stats.collect": "false",

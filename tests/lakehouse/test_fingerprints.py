@@ -1,6 +1,10 @@
 """Fingerprints: they change with the code and the window of a result, and with nothing else."""
 
+import gc
 import shutil
+import threading
+import time
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -31,6 +35,38 @@ def change(file: Path, before: str, after: str) -> None:
 def test_a_fingerprint_is_short_and_the_same_every_time() -> None:
     assert result_fingerprint(team_scores()) == result_fingerprint(team_scores())
     assert len(result_fingerprint(team_scores())) == 12
+
+
+@pytest.fixture
+def _others_run_when_garbage_is_collected() -> Iterator[None]:
+    """As with Py4J, whose finalizers talk to the JVM and let other threads run meanwhile."""
+
+    def let_others_run(*_: object) -> None:
+        time.sleep(0)
+
+    gc.callbacks.append(let_others_run)
+    yield
+    gc.callbacks.remove(let_others_run)
+
+
+@pytest.mark.usefixtures("_others_run_when_garbage_is_collected")
+def test_two_streams_may_ask_at_once() -> None:
+    """CPython 3.11 builds syntax trees with a counter that all threads share: used by two at once, it is a SystemError."""
+    errors: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            for _ in range(20):
+                result_fingerprint(team_scores())
+        except SystemError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
 
 
 def test_results_have_different_fingerprints() -> None:

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from deliveries import heartbeat, land
-from pyspark.sql import Row, SparkSession
+from deliveries import START, heartbeat, land
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
 from lakehouse.landings import landed, manifests, note_landings
-from speed_layer.lines import read_lines
+from speed_layer.lines import numbered, read_lines
 
 LINE = heartbeat("e", 0)
 ODD_NAMES = [
@@ -122,11 +122,15 @@ def in_order(landing: Path) -> list[Row]:
     return [Row(path=file.path, place=file.place) for file in landed(landing)]
 
 
+def read(spark: SparkSession, landings: list[Row]) -> DataFrame:
+    return numbered(read_lines(spark, landings, batch=0, ingested_at=START))
+
+
 def lines_of(spark: SparkSession, landing: Path, names: list[str]) -> list[tuple[str, int, str]]:
     """Let files of these names land, with two lines each, and read them."""
     for number, name in enumerate(names):
         land(landing, name, [f"{number}/1", f"{number}/2"])
-    rows = read_lines(spark, in_order(landing)).orderBy("place", "line").collect()
+    rows = read(spark, in_order(landing)).orderBy("place", "line").collect()
     return [(row.file, row.line, row.value) for row in rows]
 
 
@@ -163,7 +167,7 @@ def test_a_file_that_is_gone_before_it_was_read_is_named(spark: SparkSession, la
     noted_then = in_order(landing)
     (landing / "a.jsonl").unlink()
     with pytest.raises(ParityError, match=r"gone before they were read: .*/a.jsonl"):
-        read_lines(spark, noted_then)
+        read(spark, noted_then)
 
 
 @pytest.fixture
@@ -184,7 +188,7 @@ def test_lines_keep_their_numbers_where_files_are_split(spark: SparkSession, lan
     for name, lines in lengths.items():
         # Lines of uneven length, some of them longer than a block.
         land(landing, name, [f"{name} {number} " + "x" * (number * 37 % 90) for number in range(1, lines + 1)])
-    rows = read_lines(spark, in_order(landing)).orderBy("place", "line").collect()
+    rows = read(spark, in_order(landing)).orderBy("place", "line").collect()
     found = [(row.file, row.line, *row.value.split()[:2]) for row in rows]
     assert found == [
         (name, number, name, str(number)) for name, lines in lengths.items() for number in range(1, lines + 1)
@@ -199,7 +203,7 @@ def test_the_small_blocks_do_split_a_file(spark: SparkSession, landing: Path) ->
 
 
 def test_the_bytes_of_a_line_are_those_of_the_file(spark: SparkSession, landing: Path) -> None:
-    lines = [
+    sent = [
         b"\xff\xfe",
         b"with CR\r",
         b"",
@@ -208,15 +212,15 @@ def test_the_bytes_of_a_line_are_those_of_the_file(spark: SparkSession, landing:
         b"\x0b\x0c",
         b"\xef\xbb\xbfinside",
     ]
-    land(landing, "bytes.jsonl", [b"first", *lines])
-    read = read_lines(spark, in_order(landing)).orderBy("line").selectExpr("cast(value as binary) as bytes").collect()
-    assert [bytes(row.bytes) for row in read] == [b"first", *lines]
+    land(landing, "bytes.jsonl", [b"first", *sent])
+    rows = read(spark, in_order(landing)).orderBy("line").selectExpr("cast(value as binary) as bytes").collect()
+    assert [bytes(row.bytes) for row in rows] == [b"first", *sent]
 
 
 def test_a_last_line_without_line_feed_is_a_line_and_an_empty_file_has_none(spark: SparkSession, landing: Path) -> None:
     (landing / "unfinished.jsonl").write_bytes(b"one\ntwo")
     (landing / "empty.jsonl").touch()
-    rows = read_lines(spark, in_order(landing)).orderBy("line").collect()
+    rows = read(spark, in_order(landing)).orderBy("line").collect()
     assert [(row.file, row.line, row.value) for row in rows] == [
         ("unfinished.jsonl", 1, "one"),
         ("unfinished.jsonl", 2, "two"),
@@ -225,5 +229,5 @@ def test_a_last_line_without_line_feed_is_a_line_and_an_empty_file_has_none(spar
 
 def test_a_byte_order_mark_at_the_start_of_a_file_is_part_of_its_first_line(spark: SparkSession, landing: Path) -> None:
     land(landing, "bom.jsonl", [b"\xef\xbb\xbf{}"])
-    [row] = read_lines(spark, in_order(landing)).selectExpr("cast(value as binary) as bytes").collect()
+    [row] = read(spark, in_order(landing)).selectExpr("cast(value as binary) as bytes").collect()
     assert bytes(row.bytes) == b"\xef\xbb\xbf{}"

@@ -6,8 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -78,19 +76,9 @@ def test_a_second_process_is_refused_at_once_until_the_holder_is_killed(spark: S
         pass
 
 
-@contextmanager
-def fewer_checkpoints(spark: SparkSession) -> Iterator[None]:
-    """Tables made here are not checkpointed every ten commits, which costs more than all else of a small commit."""
-    setting = "spark.databricks.delta.properties.defaults.checkpointInterval"
-    spark.conf.set(setting, "1000")
-    yield
-    spark.conf.unset(setting)
-
-
 def test_two_processes_with_300_appends_each_lose_nothing(spark: SparkSession, lake: Lake) -> None:
     schema = StructType([StructField("id", LongType())])
-    with fewer_checkpoints(spark):
-        create_table(spark, lake, "numbers", schema, horizon=timedelta(days=1))
+    create_table(spark, lake, "numbers", schema, horizon=timedelta(days=1))
     appender = str(HERE / "appender.py")
     writers = {first: started(appender, str(lake.path), "numbers", str(first), str(APPENDS)) for first in (0, 1000)}
     try:

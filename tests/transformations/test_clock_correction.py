@@ -74,9 +74,9 @@ JUDGED: dict[str, tuple[str, str | None]] = {
 @pytest.fixture(scope="module")
 def judged(spark: SparkSession) -> dict[str, tuple[int | None, str | None]]:
     """Event time in milliseconds and reason, by the name of the case."""
-    cases = [(name, line) for table in (MOVED, JUDGED) for name, (line, _) in table.items()]
-    clock = Clock(ingested_at=START + timedelta(seconds=INGESTED))
-    rows = parsed(spark.createDataFrame(cases, "name string, value string"), clock)
+    ingested_at = START + timedelta(seconds=INGESTED)
+    cases = [(name, line, ingested_at) for table in (MOVED, JUDGED) for name, (line, _) in table.items()]
+    rows = parsed(spark.createDataFrame(cases, "name string, value string, ingested_at timestamp"), Clock())
     found = rows.selectExpr("name", "unix_millis(event_time) as event_time", "reason").collect()
     return {row.name: (row.event_time, row.reason) for row in found}
 
@@ -97,20 +97,21 @@ def test_a_time_is_judged_after_its_correction(judged: dict[str, tuple[int | Non
 
 def test_the_tolerances_and_the_floor_are_those_of_the_clock(spark: SparkSession) -> None:
     clock = Clock(
-        ingested_at=START,
         device_tolerance=timedelta(seconds=5),
         future_tolerance=timedelta(seconds=1),
         floor=START - timedelta(seconds=10),
     )
     lines = [
-        (1, dated(0, sent=1, received=6)),
-        (2, dated(0, sent=1, received=7)),
-        (3, dated(1)),
-        (4, dated(2)),
-        (5, dated(-10)),
-        (6, dated(-11)),
+        dated(0, sent=1, received=6),
+        dated(0, sent=1, received=7),
+        dated(1),
+        dated(2),
+        dated(-10),
+        dated(-11),
     ]
-    rows = parsed(spark.createDataFrame(lines, "number int, value string"), clock).orderBy("number")
+    delivered = [(number, line, START) for number, line in enumerate(lines)]
+    frame = spark.createDataFrame(delivered, "number int, value string, ingested_at timestamp")
+    rows = parsed(frame, clock).orderBy("number")
     found = rows.selectExpr("unix_millis(event_time) as event_time", "reason").collect()
     assert [(row.event_time - to_millis(START)) // 1000 for row in found] == [0, 6, 1, 2, -10, -11]
     assert [row.reason for row in found] == [

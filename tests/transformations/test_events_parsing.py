@@ -3,13 +3,14 @@
 import json
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from deliveries import START, at, land
 from pyspark.sql import Row, SparkSession
 
-from speed_layer.lines import read_lines
+from speed_layer.lines import numbered, read_lines
 from transformations.clock import Clock
 from transformations.durations import to_millis
 from transformations.events import parsed
@@ -223,13 +224,22 @@ LINES: dict[str, str | bytes] = {**{name: text for name, (text, _) in REJECTED.i
 
 
 @pytest.fixture(scope="module")
-def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
-    """What became of each line, by its name. The log's own clock stands an hour after the start."""
-    file = land(tmp_path_factory.mktemp("lines"), "lines.jsonl", LINES.values())
-    lines = read_lines(spark, [Row(path=str(file), place=0)])
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return land(tmp_path_factory.mktemp("lines"), "lines.jsonl", LINES.values())
+
+
+@pytest.fixture(scope="module")
+def judged(spark: SparkSession, file: Path) -> dict[str, Row]:
+    """What became of each line, by its name."""
+    return judgements(spark, file)
+
+
+def judgements(spark: SparkSession, file: Path) -> dict[str, Row]:
+    """The file, read and judged. The clock of ingestion stands an hour after the start."""
+    lines = read_lines(spark, [Row(path=str(file), place=0)], batch=0, ingested_at=START + timedelta(hours=1))
     moments = [f"unix_millis({name}) as {name}" for name in ("event_time", "occurred_at", "sent_at", "received_at")]
     columns = ["line", "cast(value as binary) as bytes", "reason", "event_id", "kind", "player_id", "bubbles"]
-    rows = parsed(lines, Clock(ingested_at=START + timedelta(hours=1))).selectExpr(*columns, "reaction_ms", *moments)
+    rows = numbered(parsed(lines, Clock())).selectExpr(*columns, "reaction_ms", *moments)
     return dict(zip(LINES, sorted(rows.collect(), key=lambda row: row.line), strict=True))
 
 
@@ -299,3 +309,17 @@ def test_a_sound_line_gives_all_its_fields(judged: dict[str, Row]) -> None:
         231,
     )
     assert (row.occurred_at, row.sent_at, row.received_at) == (start + 3120, start + 3400, start + 3600)
+
+
+def test_compiled_code_judges_as_interpreted_code_does(spark: SparkSession, file: Path, judged: dict[str, Row]) -> None:
+    """The tests run Spark interpreted, because that is quicker; large lakes are ingested by the code that it generates."""
+    compiled = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "CODEGEN_ONLY"}
+    before = {name: spark.conf.get(name) for name in compiled}
+    assert before["spark.sql.codegen.wholeStage"] == "false"
+    for name, value in compiled.items():
+        spark.conf.set(name, value)
+    try:
+        assert judgements(spark, file) == judged
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)

@@ -19,6 +19,8 @@ OPTIONAL = {"bubbles_popped": {"reaction_ms": "INTEGER"}}
 CONTENT = ("kind", "occurred_at", "player_id", "team_id", "bubbles", "reaction_ms", "offer_id", "league")
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)"
 WINDOW, ALLOWED, WRONG_CLOCK, FUTURE, GOAL = 60_000, 300_000, 30_000, 600_000, 500
+FLOOR = 946_684_800_000
+"""2000-01-01T00:00Z"""
 
 READ = """
 CREATE TABLE lines AS
@@ -84,7 +86,7 @@ FROM fields WHERE {well_formed()};
 
 CREATE TABLE arrivals AS
 SELECT *, row_number() OVER (PARTITION BY event_id ORDER BY place, line) AS delivery FROM dated
-WHERE event_time <= coalesce(received_at, {{ingested_at}}) + {FUTURE} AND event_time >= epoch_ms(TIMESTAMPTZ '2000-01-01 00:00:00+00');
+WHERE event_time <= coalesce(received_at, {{ingested_at}}) + {FUTURE} AND event_time >= {FLOOR};
 
 CREATE TABLE events AS SELECT * FROM arrivals WHERE delivery = 1
 """
