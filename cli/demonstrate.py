@@ -33,7 +33,7 @@ def demo(
     lake: Annotated[
         Path, typer.Option(help="Directory of the demo; a demo that is there is cleared.", metavar="DIR")
     ] = Path("demo"),
-    events: Annotated[int, typer.Option(min=1000, help="Distinct events of the simulated day.")] = 50_000,
+    events: Annotated[int, typer.Option(min=1000, help="Distinct events of the simulated day.")] = 20_000,
     result: ResultsOption = None,
     config: ConfigOption = None,
 ) -> None:

@@ -1,6 +1,5 @@
 """A verdict on the terminal: what was compared, the differing cells side by side, and the audit; 80 columns suffice."""
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table

@@ -106,10 +106,11 @@ def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["note.json"]
 
 
-def test_tables_are_found_by_their_log(tmp_path: Path) -> None:
+def test_a_table_is_there_once_it_has_a_commit(tmp_path: Path) -> None:
     lake = create_lake(tmp_path / "lake")
-    (Path(lake.table("events")) / "_delta_log").mkdir(parents=True)
-    Path(lake.table("half-made")).mkdir()
+    for name in ("events", "half-made"):
+        (Path(lake.table(name)) / "_delta_log").mkdir(parents=True)
+    (Path(lake.table("events")) / "_delta_log" / "00000000000000000000.json").touch()
     assert lake.has("events")
     assert not lake.has("half-made")
     assert lake.tables() == ["events"]
