@@ -13,7 +13,11 @@ _SIGNS = {"agree": "[green]✓ agree[/]", "differ": "[red]✗ differ[/]", "could
 def show_verdict(console: Console, verdict: Verdict, *, differences: int = SHOWN) -> None:
     """Print the verdict, with at most so many differing keys of each result."""
     table = Table(
-        title=f"{verdict.candidate} against batch", title_justify="left", header_style="bold", box=SIMPLE_HEAD
+        title=f"{verdict.candidate} against batch",
+        title_justify="left",
+        header_style="bold",
+        box=None,
+        padding=(0, 2, 0, 0),
     )
     for name in ("result", "verdict", "settled", "equal", "in flight", "differ", "unexplained"):
         table.add_column(name, justify="left" if name in ("result", "verdict") else "right", no_wrap=True)
