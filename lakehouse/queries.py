@@ -93,5 +93,6 @@ def _told_error(queries: Sequence[Query], error: StreamingQueryException) -> Exc
         for told in query.errors:
             if isinstance(told, ParityError):
                 return told
-    first = str(error).strip().splitlines()[0]
-    return StreamFailed(f"A streaming query failed: {first}")
+    found = next((told for query in queries for told in query.errors), error)
+    first = (str(found).strip().splitlines() or [""])[0]
+    return StreamFailed(f"A streaming query failed with {type(found).__name__}: {first[:500]}")

@@ -65,9 +65,13 @@ def explained(
         if rest.isEmpty():
             break
     known = reduce(DataFrame.unionByName, found)
-    return differing.join(known, list(result.identity), "left").withColumn(
+    judged = differing.join(known, list(result.identity), "left").withColumn(
         "causes", F.coalesce("causes", F.array().cast("array<string>"))
     )
+    judged = judged.localCheckpoint()  # computed once, so that what it was computed from can be let go
+    for frame in (events, *found):
+        frame.unpersist()
+    return judged
 
 
 def _fitting(result: Result, differing: DataFrame, hypothesis: Hypothesis) -> DataFrame:

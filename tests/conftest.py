@@ -14,7 +14,9 @@ from lakehouse.settings import Settings, Spark, load_settings
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     log_file = tmp_path_factory.mktemp("spark") / "spark.log"
-    session = spark_session(Spark(master="local[2]", compiler="quick"), log_file=log_file)
+    # One JVM for hundreds of queries: their broadcasts, 64 MB each, wait for a garbage collection.
+    options = {"spark.driver.memory": "4g"}
+    session = spark_session(Spark(master="local[2]", compiler="quick", options=options), log_file=log_file)
     yield session
     session.stop()
 

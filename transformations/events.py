@@ -25,7 +25,7 @@ TIME_PATTERN = r"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d([.]\\d{1,9})?(Z|[+-]
 # In an array with a sentinel behind it, a line with trailing garbage or a second object shows itself.
 _AS_ARRAY = """if(is_valid_utf8(value), try_parse_json(concat('[', value, ',"~"]')), null) as json_array"""
 _SINGLE_OBJECT = """
-    if(try_variant_get(json_array, '$[2]', 'variant') is null and startswith(ltrim(' \\t\\r', value), '{'),
+    if(try_variant_get(json_array, '$[2]', 'variant') is null and startswith(trim(leading ' \\t\\r' from value), '{'),
        try_variant_get(json_array, '$[0]', 'variant'), null) as json
 """
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deliveries import at, heartbeat, land, pop
@@ -13,10 +14,9 @@ from pyspark.sql import functions as F
 
 import speed_layer.stream
 from batch_layer.recompute import recompute
-from lakehouse.changelogs import changelog_name
+from lakehouse.errors import StreamFailed
 from lakehouse.lake import Lake, create_lake, open_lake
 from lakehouse.settings import Settings, Stream, load_settings
-from lakehouse.tables import commits
 from reconciliation.reconcile import reconcile
 from reconciliation.verdict import Verdict
 from speed_layer.ingest import ingest
@@ -141,27 +141,21 @@ def test_under_the_policy_drop_every_difference_is_due_to_named_late_events(spar
     assert verdict.results[0].late_events == 2
 
 
-def crash_before_the_commit_log(lake: Lake) -> None:
-    """Leave the checkpoint as a crash leaves it after the sink's commit of the last micro-batch with revisions."""
-    checkpoint = lake.checkpoint(TEAM_SCORES.id) / "epoch-1"
-    last = next(said["batch"] for said in commits(lake, changelog_name(TEAM_SCORES)) if said["on_time"] + said["late"])
-    for log, first_gone in (("offsets", last + 1), ("commits", last)):
-        for file in (checkpoint / log).iterdir():
-            if int(file.name.strip(".").removesuffix(".crc")) >= first_gone:
-                file.unlink()
-
-
 def test_a_dropped_transaction_id_shows_as_a_revision_written_twice(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest = speed_layer.stream.append
+    crashes = [0]  # after the sink's commit of this micro-batch and before the commit log, once
 
-    def careless(*args: object, **kwargs: object) -> None:
-        honest(*args, **{**kwargs, "transaction": None})  # type: ignore[arg-type]
+    def careless(*args: Any, metadata: dict[str, Any], **kwargs: Any) -> None:
+        honest(*args, **{**kwargs, "transaction": None, "metadata": metadata})
+        if metadata["batch"] in crashes:
+            crashes.clear()
+            raise RuntimeError("crash after the append")
 
     monkeypatch.setattr(speed_layer.stream, "append", careless)
-    stream(spark, lake, [TEAM_SCORES], SETTINGS)
-    crash_before_the_commit_log(lake)
+    with pytest.raises(StreamFailed):
+        stream(spark, lake, [TEAM_SCORES], SETTINGS)
     verdict = judged(spark, lake)
     assert verdict.exit_code == 1
     assert verdict.results[0].duplicate_revisions > 0
@@ -179,9 +173,9 @@ def test_processing_time_and_copies_explain_the_control(spark: SparkSession, lak
 
 CHANGED_CODE = """
 import pathlib, sys
+from lakehouse.errors import StreamFailed
 from lakehouse.lake import open_lake
 from lakehouse.session import spark_session
-from lakehouse.changelogs import changelog_name
 from lakehouse.settings import Spark, Stream, load_settings
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
