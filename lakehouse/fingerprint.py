@@ -7,6 +7,7 @@ trees: a comment or a line break changes nothing.
 import ast
 import hashlib
 import shutil
+import tempfile
 from pathlib import Path
 
 import transformations
@@ -33,10 +34,12 @@ def keep_code(lake: Lake, fingerprint: str) -> None:
     kept = lake.code(fingerprint)
     if kept.exists():
         return
-    draft = kept.with_name(f".{kept.name}")
-    shutil.rmtree(draft, ignore_errors=True)
-    shutil.copytree(SOURCE, draft, ignore=shutil.ignore_patterns("__pycache__"))
-    draft.rename(kept)
+    draft = Path(tempfile.mkdtemp(prefix=".", dir=kept.parent))
+    shutil.copytree(SOURCE, draft, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    try:
+        draft.rename(kept)
+    except OSError:  # another stream has kept the same code in the meantime
+        shutil.rmtree(draft)
 
 
 def _fingerprint(*modules: str, extra: str = "") -> str:

@@ -34,7 +34,7 @@ class Lake:
         return any((self.path / "tables" / name / "_delta_log").glob("*.json"))
 
     def tables(self) -> list[str]:
-        return sorted(log.parent.name for log in (self.path / "tables").glob("*/_delta_log"))
+        return sorted(each.name for each in (self.path / "tables").iterdir() if self.has(each.name))
 
     def checkpoint(self, name: str) -> Path:
         return self.path / "checkpoints" / name
@@ -89,9 +89,9 @@ def create_lake(path: Path) -> Lake:
                 f"{path} is not empty and not a lake, so nothing is written into it. Name a new or empty directory."
             )
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for part in ("tables", "checkpoints", "results", "locks", "code", "logs", "landings"):
-            (path / part).mkdir(mode=0o700)
         write_json(path / MARKER, {"format": FORMAT})
+    for part in ("tables", "checkpoints", "results", "locks", "code", "logs", "landings"):
+        (path / part).mkdir(mode=0o700, exist_ok=True)
     return open_lake(path)
 
 

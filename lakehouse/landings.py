@@ -36,6 +36,10 @@ def landed(directory: Path) -> list[Landing]:
         raise ParityError(f"There is no landing directory {directory}. Make it, or name another with --landing.")
     found = []
     for entry in os.scandir(directory.resolve()):
+        if ":" in entry.name and entry.name.endswith(".jsonl"):
+            raise ParityError(
+                f"Spark cannot read a file with a colon in its name: {entry.path}. Rename it; nothing was read."
+            )
         if entry.name.endswith(".jsonl") and not entry.name.startswith((".", "_")) and entry.is_file():
             status = entry.stat()
             found.append((status.st_mtime_ns, entry.name, entry.path, status.st_size))

@@ -4,6 +4,7 @@ What landed is counted from the landing files by this module, which shares no co
 its own reading of times. A line whose time cannot be read counts under "unreadable", on both sides.
 """
 
+import codecs
 import json
 from collections import Counter
 from datetime import UTC, datetime
@@ -42,8 +43,8 @@ def audited(spark: SparkSession, lake: Lake, log_version: int) -> Audit:
 
 
 def landed_in(file: Path) -> Counter[str]:
-    """The lines of a landing file by hour; the last line may lack its line feed."""
-    content = file.read_bytes()
+    """The lines of a landing file by hour; the last line may lack its line feed, and a byte order mark is no content."""
+    content = file.read_bytes().removeprefix(codecs.BOM_UTF8)
     lines = content.split(b"\n")
     return Counter(bucket(line) for line in (lines if lines[-1] else lines[:-1]))
 

@@ -1,5 +1,6 @@
 """The lines of landing files, each with the place of its file in the order of arrival and its own number in the file."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -30,8 +31,7 @@ def read_lines(spark: SparkSession, landings: Sequence[Row], *, batch: int, inge
     )
     text = (
         spark.read.option("lineSep", "\n")
-        .option("__globPaths__", "false")  # a name with [ or * is a name, not a pattern
-        .text([landing.path for landing in landings])
+        .text([_as_it_is(landing.path) for landing in landings])
         .select(
             "value",
             F.substring_index("_metadata.file_path", "/", -1).alias("encoded"),
@@ -49,6 +49,11 @@ def numbered(lines: DataFrame) -> DataFrame:
     """
     in_file = Window.partitionBy("place").orderBy("block", "id")
     return lines.withColumn("line", F.row_number().over(in_file).cast("long")).drop("block", "id")
+
+
+def _as_it_is(path: str) -> str:
+    """The path so that Spark does not take it for a pattern: a name with [ or * is a name."""
+    return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
 
 
 def _encoded_name(spark: SparkSession, path: str) -> str:

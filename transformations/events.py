@@ -20,12 +20,15 @@ from .clock import Clock
 from .kinds import COLUMN_TYPES, KINDS, Field, Kind, fields
 
 TIMES = ("occurred_at", "sent_at", "received_at")
-TIME_PATTERN = r"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d([.]\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$"
+TIME_PATTERN = r"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d([.]\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)\\z"
 
-# In an array with a sentinel behind it, a line with trailing garbage or a second object shows itself.
-_AS_ARRAY = """if(is_valid_utf8(value), try_parse_json(concat('[', value, ',"~"]')), null) as json_array"""
+# The parser ignores what follows a value. In an array with a sentinel behind it, trailing garbage or a second object shows
+# itself; the sentinel is the line's own hash, which no line can contain.
+_AS_ARRAY = (
+    """if(is_valid_utf8(value), try_parse_json(concat('[', value, ',"', md5(value), '"]')), null) as json_array"""
+)
 _SINGLE_OBJECT = """
-    if(try_variant_get(json_array, '$[2]', 'variant') is null and startswith(trim(leading ' \\t\\r' from value), '{'),
+    if(try_variant_get(json_array, '$[1]', 'string') = md5(value) and startswith(trim(leading ' \\t\\r' from value), '{'),
        try_variant_get(json_array, '$[0]', 'variant'), null) as json
 """
 
@@ -71,7 +74,7 @@ def _reason(kinds: tuple[Kind, ...]) -> str:
     known = ", ".join(f"'{kind.name}'" for kind in kinds)
     return f"""case
         when not is_valid_utf8(value) then 'not UTF-8'
-        when trim(value) = '' then 'empty line'
+        when trim(both ' \\t\\r' from value) = '' then 'empty line'
         when json is null then 'not a JSON object'
         {_complaints("event_id", "text", required=True)}
         when event_id = '' then 'missing field: event_id'
@@ -89,7 +92,7 @@ def _complaints(name: str, expected: str, *, required: bool, kind: str | None = 
     found = f"lower(regexp_extract({name}_type, '^[A-Z]+', 0))"
     complaints = [f"when {of_kind} ({missing}) then 'missing field: {name}'"] if required else []
     if expected == "whole number":
-        too_large = f"rlike({name}_type, '^(BIGINT|DECIMAL[(](19|[23][0-9]),0[)])$')"
+        too_large = f"{name}_type != 'STRING' and rlike(said.{name}, '^-?[0-9]+$')"
         complaints.append(
             f"when {of_kind} not ({missing}) and {name} is null and {too_large} then 'number outside 32 bits: {name}'"
         )

@@ -76,6 +76,7 @@ def test_a_second_process_is_refused_at_once_until_the_holder_is_killed(spark: S
         pass
 
 
+@pytest.mark.timeout(1500)
 def test_two_processes_with_300_appends_each_lose_nothing(spark: SparkSession, lake: Lake) -> None:
     schema = StructType([StructField("id", LongType())])
     create_table(spark, lake, "numbers", schema, horizon=timedelta(days=1))
