@@ -8,6 +8,7 @@ import ast
 import hashlib
 import shutil
 import tempfile
+import threading
 from pathlib import Path
 
 import transformations
@@ -17,6 +18,7 @@ from transformations.result import Result
 
 SOURCE = Path(transformations.__file__).parent
 LENGTH = 12
+_parsing = threading.Lock()  # Python 3.11 cannot parse in two threads at once, and streams run side by side
 
 
 def result_fingerprint(result: Result) -> str:
@@ -43,8 +45,11 @@ def keep_code(lake: Lake, fingerprint: str) -> None:
 
 
 def _fingerprint(*modules: str, extra: str = "") -> str:
-    files = sorted({file for module in modules for file in _with_imports(SOURCE / f"{module.rpartition('.')[2]}.py")})
-    trees = [f"{file.name}\n{ast.dump(ast.parse(file.read_text()))}" for file in files]
+    with _parsing:
+        files = sorted(
+            {file for module in modules for file in _with_imports(SOURCE / f"{module.rpartition('.')[2]}.py")}
+        )
+        trees = [f"{file.name}\n{ast.dump(ast.parse(file.read_text()))}" for file in files]
     return hashlib.sha256("\n".join([*trees, extra]).encode()).hexdigest()[:LENGTH]
 
 

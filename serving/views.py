@@ -5,16 +5,18 @@ for everything after it. The merge is the price of the second layer, paid by eve
 """
 
 from datetime import datetime
+from itertools import pairwise
 from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.arrivals import arrivals_boundary, read_legacy
-from lakehouse.batches import batch_name, coverage
+from lakehouse.batches import Interval, batch_name, coverage
 from lakehouse.changelogs import boundary, mark, read_kappa
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
+from lakehouse.log import position
 from lakehouse.settings import Settings
 from lakehouse.tables import read_table
 from transformations.lateness import settled
@@ -43,23 +45,35 @@ def view(
 
 
 def cut_off(lake: Lake, result: Result, settings: Settings) -> datetime:
-    """The end of what the batch layer has settled: behind it the speed layer answers.
+    """The end of what the batch layer has settled without a gap: behind it the speed layer answers.
 
-    A run over an interval moves it on only if it begins at or before the cut-off that was there.
+    Each stretch between the ends of the intervals counts as it was computed last; the first that the batch layer has not
+    computed, or not settled up to its end, is where the cut-off lies.
     """
+    runs = coverage(lake, result)
+    edges = sorted({edge for run in runs for edge in (run.interval.first, run.interval.end) if edge is not None})
     reached: datetime | None = None
-    for run in reversed(coverage(lake, result)):
-        settled_then = mark(lake, run.log_version) - settings.lateness.allowed
-        end = min(settled_then, run.interval.end or settled_then)
-        if run.interval.first is None:
-            reached = end if run.interval.end is None or reached is None else max(reached, end)
-        elif reached is not None and run.interval.first <= reached:
-            reached = max(reached, end)
+    for first, end in pairwise((None, *edges, None)):
+        run = next((run for run in runs if _covers(run.interval, first, end)), None)
+        mark_then = position(lake, run.log_version).high_water if run else None
+        if mark_then is None:
+            break
+        settled_then = mark_then - settings.lateness.allowed
+        if end is None or settled_then < end:
+            reached = settled_then if reached is None else max(reached, settled_then)
+            break
+        reached = end
     if reached is None:
         raise NothingToCompare(
             f"The batch layer of {result.id} has no contiguous result yet. Run `parity recompute` without --from first."
         )
     return reached
+
+
+def _covers(interval: Interval, first: datetime | None, end: datetime | None) -> bool:
+    """Whether the interval holds the stretch from `first` to `end`, which no interval begins or ends within."""
+    after = interval.first is None or (first is not None and interval.first <= first)
+    return after and (interval.end is None or (end is not None and end <= interval.end))
 
 
 def _batch(spark: SparkSession, lake: Lake, result: Result) -> DataFrame:
