@@ -98,7 +98,16 @@ def test_manifests_are_dated_in_their_order(lake: Lake, landing: Path) -> None:
 
 
 def test_names_that_are_hidden_unfinished_or_of_another_kind_are_ignored(landing: Path) -> None:
-    for name in (".a.jsonl", "_a.jsonl", "a.json", "a.jsonl.gz", "a.jsonl.part", "A.JSONL"):
+    for name in (
+        ".a.jsonl",
+        "_a.jsonl",
+        ".10:00.jsonl",
+        "_10:00.jsonl",
+        "a.json",
+        "a.jsonl.gz",
+        "a.jsonl.part",
+        "A.JSONL",
+    ):
         (landing / name).write_text(LINE + "\n")
     (landing / "directory.jsonl").mkdir()
     land(landing, "a.jsonl", [LINE])
