@@ -36,7 +36,7 @@ def landed(directory: Path) -> list[Landing]:
         raise ParityError(f"There is no landing directory {directory}. Make it, or name another with --landing.")
     found = []
     for entry in os.scandir(directory.resolve()):
-        if ":" in entry.name and entry.name.endswith(".jsonl"):
+        if ":" in entry.name and entry.name.endswith(".jsonl") and not entry.name.startswith((".", "_")):
             raise ParityError(
                 f"Spark cannot read a file with a colon in its name: {entry.path}. Rename it; nothing was read."
             )

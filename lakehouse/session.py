@@ -32,8 +32,6 @@ OPTIONS = {
     "spark.sql.adaptive.enabled": "false",
     # Delta's default of 50 dominates the cost of a small commit.
     "spark.databricks.delta.snapshotPartitions": "2",
-    # A checksum of the whole table's state with every commit is work that nothing here reads.
-    "spark.databricks.delta.writeChecksumFile.enabled": "false",
     # A recompute that finds nothing is an answer too: its commit says so.
     "spark.databricks.delta.skipRecordingEmptyCommits": "false",
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
