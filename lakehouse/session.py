@@ -86,8 +86,6 @@ def _java_options(settings: Spark, log_file: Path) -> str:
         "-Xshare:auto",
         # Stopped at its first level, the compiler has room for 48 MB of code; when that is full it stops for good.
         "-XX:ReservedCodeCacheSize=256m",
-        # Spark generates one large method to parse a line; HotSpot interprets methods above 8,000 bytes by default.
-        "-XX:-DontCompileHugeMethods",
     ]
     if CLASS_ARCHIVE.exists():
         options.append(f"-XX:SharedArchiveFile={CLASS_ARCHIVE}")
