@@ -5,7 +5,8 @@
 
 `from_json` accepts more than it should: trailing garbage, numbers as ids, two objects on a line, 1.5 as 1. So a line is
 read twice: as a variant, whose types are those that the line itself has, and by `from_json` for the texts. A field is
-taken only if its type is right. (A variant could give the texts as well, but builds a cast for each value of each row.) Nothing is dropped here: a line that is no event gets a `reason` and keeps its bytes.
+taken only if its type is right. (A variant could give the texts as well, but builds a cast for each value of each row.)
+Nothing is dropped here: a line that is no event gets a `reason` and keeps its bytes.
 
 The steps are SQL texts: the same steps as Column objects took a second of calls into the JVM for every micro-batch.
 """
