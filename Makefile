@@ -16,7 +16,7 @@ demo: setup ## The whole story in one command: two layers, two crashes, one verd
 	@$(QUICK) .venv/bin/parity demo
 
 test: setup browser ## Run all tests
-	@$(QUICK) .venv/bin/python -m pytest
+	@$(QUICK) .venv/bin/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder --durations=15
 
 check: setup ## Lint, types, and the direction of imports
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/lint-imports
