@@ -11,12 +11,13 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.checkpoints import planned_at
-from lakehouse.errors import CheckpointLost
+from lakehouse.errors import CheckpointLost, SettingsChanged
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, parser_fingerprint
 from lakehouse.lake import Lake
@@ -26,7 +27,7 @@ from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, SCHEMAS, create_log, l
 from lakehouse.queries import Query, run
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
-from lakehouse.tables import Transaction, append
+from lakehouse.tables import Transaction, append, commits
 from speed_layer.lines import numbered, read_lines
 from transformations.arrival import content, in_order, with_first
 from transformations.clock import Clock
@@ -87,12 +88,14 @@ def ingest_batch(manifest: DataFrame, batch: int, lake: Lake, settings: Settings
     before = position(lake)
     if before.batch == batch:
         return
+    judge = {"code": parser_fingerprint(), **settings.clock.model_dump(mode="json")}
+    _refuse_another_judge(lake, batch, judge)
     landed = read_lines(spark, manifest.orderBy("place").collect(), batch=batch, ingested_at=ingested_at)
     failpoint(spark, "ingest.read", "events", batch)
     clock = Clock(
         device_tolerance=settings.clock.device, future_tolerance=settings.clock.future, floor=settings.clock.floor
     )
-    code = {"fingerprint": F.lit(parser_fingerprint()), "id_hash": F.xxhash64("event_id")}
+    code = {"fingerprint": F.lit(judge["code"]), "id_hash": F.xxhash64("event_id")}
     # Parsed before they are numbered: numbering brings the lines of a file together, and on one core.
     judged = numbered(parsed(landed, clock)).withColumns(code).persist()
     log = log_at(spark, lake, before.version)
@@ -107,18 +110,19 @@ def ingest_batch(manifest: DataFrame, batch: int, lake: Lake, settings: Settings
     for table, lines in ((QUARANTINE, rejected), (DUPLICATES, copies)):
         sidelined[table] = lines.count()
         if sidelined[table]:
-            append(spark, lake, table, _rows(table, lines), transaction=transaction)
+            said = {"batch": batch, "judge": judge}
+            append(spark, lake, table, _rows(table, lines), transaction=transaction, metadata=said)
     failpoint(spark, "ingest.sidelined", "events", batch)
     arrived = first.agg(F.count(F.lit(1)).alias("events"), F.unix_millis(F.max("event_time")).alias("latest")).first()
     assert arrived is not None
-    said = before.after(
+    position_then = before.after(
         batch,
         events=arrived.events,
         latest=None if arrived.latest is None else from_millis(arrived.latest),
         duplicates=sidelined[DUPLICATES],
         quarantined=sidelined[QUARANTINE],
     )
-    append(spark, lake, EVENTS, _rows(EVENTS, first), transaction=transaction, metadata=said)
+    append(spark, lake, EVENTS, _rows(EVENTS, first), transaction=transaction, metadata=position_then)
     failpoint(spark, "ingest.appended", "events", batch)
     placed.unpersist()
     judged.unpersist()
@@ -143,6 +147,23 @@ def known_events(log: DataFrame, events: DataFrame) -> DataFrame | None:
         return None
     near = log.where(F.col("seq").between(where["first"], where["last"])).join(hashes, "id_hash", "left_semi")
     return near.join(events.select("event_id"), "event_id", "left_semi").select("event_id", *content())
+
+
+def _refuse_another_judge(lake: Lake, batch: int, judge: dict[str, Any]) -> None:
+    """Refuse to go on with a half-written micro-batch under other rules than it was begun with.
+
+    What it has put aside stays there; a line that other rules accept would then be in the log as well.
+    """
+    for table in (QUARANTINE, DUPLICATES):
+        begun: dict[str, Any] = next(commits(lake, table), {})
+        if begun.get("batch") == batch and begun["judge"] != judge:
+            changed = [name for name, value in judge.items() if begun["judge"].get(name) != value]
+            raise SettingsChanged(
+                f"Micro-batch {batch} of the ingestion was begun by other rules and not finished: "
+                + ", ".join(f"{name} was {begun['judge'].get(name)!r}, is {judge[name]!r}" for name in changed)
+                + ". Set [clock] back (for `code`: use the Parity that began it), run `parity ingest` to finish it, then "
+                "change the rules. Nothing was written."
+            )
 
 
 def _refuse_lost_checkpoint(lake: Lake, checkpoint: Path) -> None:

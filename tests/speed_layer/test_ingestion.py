@@ -13,7 +13,7 @@ from deliveries import START, heartbeat, land, pop
 from pyspark.sql import SparkSession
 
 import speed_layer.ingest
-from lakehouse.errors import AlreadyRunning, CheckpointLost, ParityError, StreamFailed
+from lakehouse.errors import AlreadyRunning, CheckpointLost, ParityError, SettingsChanged, StreamFailed
 from lakehouse.lake import Lake, create_lake
 from lakehouse.landings import note_landings
 from lakehouse.locks import exclusive
@@ -236,10 +236,10 @@ def test_a_batch_that_is_retried_after_its_commit_adds_nothing(
     assert log_rows(spark, lake) == LOG
 
 
-@pytest.mark.parametrize("table", ["duplicates", "events"])
-def test_a_crash_between_the_appends_leaves_each_line_exactly_once(
-    spark: SparkSession, lake: Lake, delivered: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch, table: str
+def ingest_until(
+    table: str, spark: SparkSession, lake: Lake, landing: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Ingest, and die where `table` should have been appended to."""
     append = speed_layer.ingest.append
 
     def dying(*arguments: Any, **options: Any) -> None:
@@ -250,13 +250,38 @@ def test_a_crash_between_the_appends_leaves_each_line_exactly_once(
     with monkeypatch.context() as patched:
         patched.setattr(speed_layer.ingest, "append", dying)
         with pytest.raises(StreamFailed, match="A streaming query failed"):
-            ingest(spark, lake, delivered, settings)
+            ingest(spark, lake, landing, settings)
+
+
+@pytest.mark.parametrize("table", ["duplicates", "events"])
+def test_a_crash_between_the_appends_leaves_each_line_exactly_once(
+    spark: SparkSession, lake: Lake, delivered: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    ingest_until(table, spark, lake, delivered, settings, monkeypatch)
     assert newest(lake, "quarantine") == 1
     assert newest(lake, "duplicates") == (1 if table == "events" else 0)
     assert newest(lake, "events") == 0
     ingest(spark, lake, delivered, settings)
     assert log_rows(spark, lake) == LOG
     assert sorted(place for name in TABLES for place in places(spark, lake, name)) == all_lines(delivered)
+
+
+def test_a_batch_is_not_finished_by_other_rules_than_it_was_begun_with(
+    spark: SparkSession, lake: Lake, landing: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line of 1999 is in quarantine. With another floor it would be accepted, and be in the log as well."""
+    land(landing, "a.jsonl", [pop("a", 0), pop("old", 0, occurred_at="1999-12-31T23:59:59Z")])
+    ingest_until("events", spark, lake, landing, settings, monkeypatch)
+    earlier = settings.clock.model_copy(update={"floor": datetime(1990, 1, 1, tzinfo=UTC)})
+    changed = settings.model_copy(update={"clock": earlier})
+    with pytest.raises(SettingsChanged, match=r"floor was '2000-01-01T00:00:00Z', is '1990-01-01T00:00:00Z'"):
+        ingest(spark, lake, landing, changed)
+    assert newest(lake, "events") == 0
+    ingest(spark, lake, landing, settings)
+    land(landing, "b.jsonl", [pop("older", 0, occurred_at="1999-12-31T23:59:58Z")])
+    ingest(spark, lake, landing, changed)  # between two batches the rules may change
+    assert places(spark, lake, "events") == [("a.jsonl", 1), ("b.jsonl", 1)]
+    assert places(spark, lake, "quarantine") == [("a.jsonl", 2)]
 
 
 def test_the_clock_of_a_retry_is_that_of_its_first_attempt(
