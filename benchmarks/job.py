@@ -1,4 +1,9 @@
-"""One measured job in a process of its own: `python -m benchmarks.job NAME LAKE [LANDING]` prints its cost as JSON."""
+"""Measured jobs in a process of their own, one after the other: what each cost, as a line of JSON.
+
+    python -m benchmarks.job LAKE LANDING NAME [NAME ...]
+
+The first pays for a cold JVM: classes, generated code, compilation.
+"""
 
 import json
 import sys
@@ -43,22 +48,22 @@ def peak_memory(process: int) -> float:
     return int(line.split()[1]) / 1024**2
 
 
-def main() -> None:
-    name, lake, landing = sys.argv[1], create_lake(Path(sys.argv[2])), Path(sys.argv[-1])
-    settings = load_settings()
+def main(lake_path: str, landing: str, *names: str) -> None:
+    lake, settings = create_lake(Path(lake_path)), load_settings()
     spark = spark_session(settings.spark, log_file=lake.log_file)
-    JOBS[name](spark, lake, settings, landing)
-    cost = runs(lake)[-1]
-    found = {
-        "wall": cost.wall_seconds,
-        "cpu": cost.cpu_seconds,
-        "batches": cost.batches,
-        "rows": cost.rows_read,
-        "memory": round(peak_memory(java_process(spark)), 2),
-        "events": position(lake).seq,
-    }
-    sys.stdout.write(json.dumps(found) + "\n")
+    for name in names:
+        JOBS[name](spark, lake, settings, Path(landing))
+        cost = runs(lake)[-1]
+        found = {
+            "wall": cost.wall_seconds,
+            "cpu": cost.cpu_seconds,
+            "batches": cost.batches,
+            "rows": cost.rows_read,
+            "memory": round(peak_memory(java_process(spark)), 2),
+            "events": position(lake).seq,
+        }
+        sys.stdout.write(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

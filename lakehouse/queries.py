@@ -13,6 +13,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from lakehouse.errors import EngineDroppedRows, ParityError, StreamFailed
 from transformations.durations import milliseconds
 
+EMPTY_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
+
 
 @dataclass
 class Query:
@@ -27,6 +29,8 @@ class Query:
 
     def start(self, interval: timedelta | None) -> StreamingQuery:
         """Start it: every `interval`, or without one for all that there is now."""
+        # A batch without data only moves the watermark on. In update mode nothing comes out of it, and it costs a commit.
+        self.source.sparkSession.conf.set(EMPTY_BATCHES, str(self.mode == "append").lower())
         writer = (
             self.source.writeStream.queryName(self.name)
             .outputMode(self.mode)

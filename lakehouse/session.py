@@ -30,6 +30,8 @@ OPTIONS = {
     "spark.sql.shuffle.partitions": "2",
     # With two partitions there is nothing to adapt, and planning stage by stage costs each small query more than its work.
     "spark.sql.adaptive.enabled": "false",
+    # Spark's default, INT96, is deprecated in Parquet and has no statistics in the file.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Delta's default of 50 dominates the cost of a small commit.
     "spark.databricks.delta.snapshotPartitions": "2",
     # A recompute that finds nothing is an answer too: its commit says so.

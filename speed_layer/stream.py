@@ -144,10 +144,10 @@ def repaired_revisions(
     """
     log = log_at(spark, lake, version)
     arrived = log.where(F.col("seq") > position(lake, previous).seq).where(result.late(settings.lateness.allowed))
-    touched = result.touched(arrived)
+    touched = result.touched(arrived).localCheckpoint()  # asked twice below; finding it is a scan of the slice
     start = F.unix_millis("window_start")
     reach = touched.agg(F.min(start).alias("first"), F.max(start).alias("last")).first()
     assert reach is not None
     if reach["first"] is None:
         return None
-    return repairs(log.where(result.within(from_millis(reach["first"]), from_millis(reach["last"]))), arrived, result)
+    return repairs(log.where(result.within(from_millis(reach["first"]), from_millis(reach["last"]))), touched, result)

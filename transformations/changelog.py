@@ -60,9 +60,9 @@ def stamped(revisions: DataFrame, result: Result, stamp: Stamp, *, cause: Cause)
     )
 
 
-def repairs(log: DataFrame, arrived: DataFrame, result: Result) -> DataFrame:
-    """The results that the rows `arrived` touch, computed anew from `log`, which has to contain them."""
-    return result.revisions(result.bearing_on(log, result.touched(arrived)))
+def repairs(log: DataFrame, touched: DataFrame, result: Result) -> DataFrame:
+    """The results with the identities `touched`, computed anew from `log`."""
+    return result.revisions(result.bearing_on(log, touched))
 
 
 def ranking(changelog: DataFrame, result: Result, *, epoch: int, log_version: int) -> DataFrame:
