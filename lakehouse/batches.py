@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from lakehouse.errors import ParityError
+from lakehouse.errors import NothingToCompare, ParityError
 from lakehouse.lake import Lake
-from lakehouse.tables import commits
+from lakehouse.tables import commits, read_table
 from transformations.durations import from_millis, to_millis
 from transformations.result import Result
 
@@ -89,6 +89,15 @@ def coverage(lake: Lake, result: Result) -> list[Coverage]:
         )
         for said in commits(lake, name)
     ]
+
+
+def read_batch(spark: SparkSession, lake: Lake, result: Result, covered: list[Coverage]) -> DataFrame:
+    """The batch layer's answer as the newest run in `covered` left it: a recompute that ends meanwhile does not show."""
+    if not covered:
+        raise NothingToCompare(
+            f"The batch layer has not computed {result.id} in {lake.path}. Run `parity recompute` first."
+        )
+    return read_table(spark, lake, batch_name(result), version=covered[0].table_version)
 
 
 def computed_at(covered: list[Coverage], window_start: Column) -> Column:

@@ -20,8 +20,12 @@ def changelog_name(result: Result) -> str:
 
 @dataclass(frozen=True)
 class Boundary:
-    """A version of the log at which a micro-batch of the stream ended, and the version of the changelog that holds it."""
+    """A version of the log at which a micro-batch of the stream ended, and the version of the changelog that holds it.
 
+    It names its epoch, so that everything read at it is of one, also if a rebuild begins meanwhile.
+    """
+
+    epoch: int
     batch: int
     log_version: int
     table_version: int
@@ -33,7 +37,7 @@ def boundaries(lake: Lake, result: Result, epoch: Epoch) -> list[Boundary]:
     if not lake.has(name):
         return []
     return [
-        Boundary(said["batch"], said["log_version"], said["version"])
+        Boundary(epoch.number, said["batch"], said["log_version"], said["version"])
         for said in commits(lake, name)
         if said.get("epoch") == epoch.number
     ]
@@ -57,8 +61,7 @@ def read_changelog(spark: SparkSession, lake: Lake, result: Result, at: Boundary
 
 def read_kappa(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:
     """The answer of the stream at a boundary, with the stamps of the rows that give it."""
-    epoch = live_epoch(lake, result).number
-    return kappa_view(read_changelog(spark, lake, result, at), result, epoch=epoch, log_version=at.log_version)
+    return kappa_view(read_changelog(spark, lake, result, at), result, epoch=at.epoch, log_version=at.log_version)
 
 
 def mark(lake: Lake, log_version: int) -> datetime:

@@ -9,7 +9,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StructField, StructType
 
 from lakehouse.changelogs import Boundary, read_changelog
-from lakehouse.identity import live_epoch
 from lakehouse.lake import Lake
 from lakehouse.log import log_at
 from lakehouse.settings import Settings
@@ -26,8 +25,7 @@ def revised(spark: SparkSession, lake: Lake, result: Result, at: Pin) -> DataFra
         identity = [field for field in result.schema if field.name in result.identity]
         stamps = [StructField("repaired", BooleanType()), StructField("times", LongType())]
         return spark.createDataFrame([], StructType([*identity, *stamps]))
-    epoch = live_epoch(lake, result).number
-    revisions = read_changelog(spark, lake, result, at.boundary).where(F.col("epoch") == epoch)
+    revisions = read_changelog(spark, lake, result, at.boundary).where(F.col("epoch") == at.boundary.epoch)
     written = revisions.groupBy(*result.identity, "log_version", "cause").agg(F.count(F.lit(1)).alias("times"))
     most = F.max("times")
     return written.groupBy(*result.identity).agg(
@@ -41,9 +39,8 @@ def wrong_by_itself(
     """How many of the engine's own settled rows among the keys `within` differ from batch over the rows on time."""
     if not isinstance(at.boundary, Boundary):
         return None
-    epoch = live_epoch(lake, result).number
     own = read_changelog(spark, lake, result, at.boundary).where("cause = 'on_time'")
-    engine = ranking(own, result, epoch=epoch, log_version=at.log_version).where("not deleted")
+    engine = ranking(own, result, epoch=at.boundary.epoch, log_version=at.log_version).where("not deleted")
     expected = result.of(log_at(spark, lake, at.log_version).where(~result.late(settings.lateness.allowed)))
     done = settled(F.col("window_end"), F.lit(at.high_water), settings.lateness.allowed)
     both = compared(expected, engine, result, tolerance={}).where(done & (F.size("differing") > 0))

@@ -12,12 +12,10 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.batches import Interval, batch_name, computed_at, coverage
-from lakehouse.errors import NothingToCompare
+from lakehouse.batches import Interval, computed_at, coverage, read_batch
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
 from lakehouse.settings import Settings
-from lakehouse.tables import read_table
 from reconciliation.audit import audited
 from reconciliation.causes import explained
 from reconciliation.comparison import compared, moved_between, with_state
@@ -124,11 +122,7 @@ def judged_keys(
 ) -> DataFrame:
     """Every key of either side with both answers, its state, and how it came about."""
     covered = coverage(lake, result)
-    if not covered:
-        raise NothingToCompare(
-            f"The batch layer has not computed {result.id} in {lake.path}. Run `parity recompute` first, or give --recompute."
-        )
-    batch = read_table(spark, lake, batch_name(result)).where(interval.holds(F.col("window_start")))
+    batch = read_batch(spark, lake, result, covered).where(interval.holds(F.col("window_start")))
     rows = candidate_rows(spark, lake, result, at).where(interval.holds(F.col("window_start")))
     log = log_at(spark, lake, max(at.log_version, *(each.log_version for each in covered)))
     spans = {each.log_version: _span(lake, each.log_version, at.log_version) for each in covered}

@@ -4,6 +4,7 @@ Kappa is one table. Lambda is two and a cut-off: what the batch layer had settle
 for everything after it. The merge is the price of the second layer, paid by every reader.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Literal
@@ -12,13 +13,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.arrivals import arrivals_boundary, read_legacy
-from lakehouse.batches import Interval, batch_name, coverage
-from lakehouse.changelogs import boundary, mark, read_kappa
+from lakehouse.batches import Coverage, Interval, coverage, read_batch
+from lakehouse.changelogs import Boundary, boundary, mark, read_kappa
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.log import position
 from lakehouse.settings import Settings
-from lakehouse.tables import read_table
 from transformations.lateness import settled
 from transformations.result import Result
 
@@ -36,21 +36,24 @@ def view(
         arrived = arrivals_boundary(lake)
         rows, version = read_legacy(spark, lake, result, arrived), arrived.log_version
     elif layer == "batch":
-        rows, version = _batch(spark, lake, result), coverage(lake, result)[0].log_version
+        covered = coverage(lake, result)
+        rows, version = read_batch(spark, lake, result, covered), covered[0].log_version
     else:
-        rows, version = _lambda(spark, lake, result, settings), boundary(lake, result).log_version
+        covered = coverage(lake, result)
+        until = cut_off(lake, result, covered, settings)
+        at = boundary(lake, result)
+        rows, version = _merged(spark, lake, result, covered, at, until=until), at.log_version
     if settled_only:
         rows = rows.where(settled(F.col("window_end"), F.lit(mark(lake, version)), settings.lateness.allowed))
     return rows.select(*result.columns).orderBy("window_start", *result.key)
 
 
-def cut_off(lake: Lake, result: Result, settings: Settings) -> datetime:
+def cut_off(lake: Lake, result: Result, runs: Sequence[Coverage], settings: Settings) -> datetime:
     """The end of what the batch layer has settled without a gap: behind it the speed layer answers.
 
     Each stretch between the ends of the intervals counts as it was computed last; the first that the batch layer has not
     computed, or not settled up to its end, is where the cut-off lies.
     """
-    runs = coverage(lake, result)
     edges = sorted({edge for run in runs for edge in (run.interval.first, run.interval.end) if edge is not None})
     reached: datetime | None = None
     for first, end in pairwise((None, *edges, None)):
@@ -76,16 +79,10 @@ def _covers(interval: Interval, first: datetime | None, end: datetime | None) ->
     return after and (interval.end is None or (end is not None and end <= interval.end))
 
 
-def _batch(spark: SparkSession, lake: Lake, result: Result) -> DataFrame:
-    if not coverage(lake, result):
-        raise NothingToCompare(
-            f"The batch layer has not computed {result.id} in {lake.path}. Run `parity recompute` first."
-        )
-    return read_table(spark, lake, batch_name(result))
-
-
-def _lambda(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> DataFrame:
-    until = F.lit(cut_off(lake, result, settings))
-    batch = _batch(spark, lake, result).where(F.col("window_end") <= until).select(*result.columns)
-    speed = read_kappa(spark, lake, result, boundary(lake, result)).where(F.col("window_end") > until)
+def _merged(
+    spark: SparkSession, lake: Lake, result: Result, covered: list[Coverage], at: Boundary, *, until: datetime
+) -> DataFrame:
+    end = F.col("window_end")
+    batch = read_batch(spark, lake, result, covered).where(end <= F.lit(until)).select(*result.columns)
+    speed = read_kappa(spark, lake, result, at).where(end > F.lit(until))
     return batch.unionByName(speed.select(*result.columns))

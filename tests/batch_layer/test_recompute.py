@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 import batch_layer.recompute
 from batch_layer.recompute import recompute
-from lakehouse.batches import Coverage, Interval, batch_name
+from lakehouse.batches import Coverage, Interval, batch_name, coverage
 from lakehouse.errors import NothingToCompare, ParityError, SettingsChanged
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import Lateness, load_settings
@@ -170,7 +170,7 @@ def test_the_lambda_view_is_batch_before_the_cut_off_and_kappa_behind_it(spark: 
     def seen(layer: Any) -> dict[int, int]:
         return bubbles(view(spark, both, RESULT, SETTINGS, layer=layer))
 
-    assert cut_off(both, RESULT, SETTINGS) == moment(130)
+    assert cut_off(both, RESULT, coverage(both, RESULT), SETTINGS) == moment(130)
     assert seen("batch") == {0: 1, 60: 2, 120: 3}
     assert seen("kappa") == {0: 11, 60: 22, 120: 33, 420: 1}
     assert seen("lambda") == {0: 1, 60: 2, 120: 33, 420: 1}
@@ -211,11 +211,10 @@ def test_what_is_settled_can_be_asked_for_alone(spark: SparkSession, both: Lake)
     ],
 )
 def test_the_cut_off_is_the_end_of_what_batch_has_settled_without_a_gap(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, runs: list[tuple[int | None, int | None, int]], reached: int
+    lake: Lake, runs: list[tuple[int | None, int | None, int]], reached: int
 ) -> None:
     def at(seconds: int | None) -> Any:
         return None if seconds is None else moment(seconds)
 
     newest_first = [Coverage(Interval(at(first), at(end)), version, 1) for first, end, version in reversed(runs)]
-    monkeypatch.setattr("serving.views.coverage", lambda *_: newest_first)
-    assert cut_off(lake, RESULT, SETTINGS) == moment(reached)
+    assert cut_off(lake, RESULT, newest_first, SETTINGS) == moment(reached)

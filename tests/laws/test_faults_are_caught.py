@@ -12,8 +12,10 @@ from deliveries import at, heartbeat, land, pop
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import reconciliation.reconcile
 import speed_layer.stream
 from batch_layer.recompute import recompute
+from lakehouse.batches import Coverage
 from lakehouse.errors import StreamFailed
 from lakehouse.lake import Lake, create_lake, open_lake
 from lakehouse.settings import Settings, Stream, load_settings
@@ -86,6 +88,22 @@ def test_without_a_fault_the_layers_agree(spark: SparkSession, lake: Lake) -> No
     assert found.engine_alone == 2
     assert verdict.audit.balanced
     assert verdict.audit.total("landed") == len(ON_TIME) + 1 + len(LATER)
+
+
+def test_a_recompute_that_ends_during_the_comparison_does_not_show(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was computed at an older version of the log: taken for the answer at the pinned one, it would differ."""
+    honest = reconciliation.reconcile.coverage
+
+    def overtaken(*arguments: Any) -> list[Coverage]:
+        covered = honest(*arguments)
+        recompute(spark, lake, TEAM_SCORES, SETTINGS, log_version=1)
+        return covered
+
+    monkeypatch.setattr(reconciliation.reconcile, "coverage", overtaken)
+    verdict = judged(spark, lake)
+    assert (verdict.status, verdict.results[0].equal) == ("agree", 3)
 
 
 def test_a_lost_event_is_found_and_named(spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,6 +191,7 @@ def test_processing_time_and_copies_explain_the_control(spark: SparkSession, lak
 
 CHANGED_CODE = """
 import pathlib, sys
+from lakehouse.batches import Coverage
 from lakehouse.errors import StreamFailed
 from lakehouse.lake import open_lake
 from lakehouse.session import spark_session

@@ -221,6 +221,12 @@ def test_a_lost_checkpoint_is_refused_and_a_rebuild_gives_the_same_view(spark: S
     assert live_epoch(caught_up, LEVELS).number == 1
 
 
+def test_a_view_stays_in_its_epoch_while_a_rebuild_begins(spark: SparkSession, caught_up: Lake) -> None:
+    at = boundary(caught_up, SCORES)
+    current_epoch(caught_up, SCORES, rebuild=True)
+    assert answer(read_kappa(spark, caught_up, SCORES, at), SCORES) == CORRECTED
+
+
 def test_the_writer_of_a_stale_epoch_is_refused(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
