@@ -3,7 +3,7 @@
 import csv
 import json
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from rich.table import Table
 
 from cli.console import answers, results_from, session_for, settings_from, step, told_errors
 from cli.options import ConfigOption, LakeOption
+from transformations.durations import iso
 
 
 class LayerName(StrEnum):
@@ -91,17 +92,24 @@ def status(
             f"{log['quarantined']:,} quarantined; high-water mark {log['high_water'] or 'none'}",
             highlight=False,
         )
-        table = Table(header_style="bold")
-        for name in ("layer", "result", "log version", "behind by (commits)", "behind by (events)", "notes"):
-            table.add_column(name)
+        table = Table(header_style="bold", box=None, padding=(0, 2, 0, 0))
+        for name in ("layer", "result", "version", "behind the log", "engine rows", "repairs"):
+            table.add_column(name, no_wrap=True)
         for each in found["layers"]:
-            at = each["log_version"]
-            behind = [str(each["lag_versions"]), f"{each['lag_events']:,}"] if at is not None else ["-", "-"]
-            table.add_row(each["layer"], each["result"], "not run" if at is None else str(at), *behind, each["notes"])
+            revisions = [f"{each[name]:,}" if name in each else "" for name in ("engine_rows", "repairs")]
+            table.add_row(each["layer"], each["result"], *_standing(each), *revisions)
         answers.print(table)
+
+
+def _standing(layer: dict[str, Any]) -> tuple[str, str]:
+    """The version of the log that a layer has consumed, and what it has not consumed yet."""
+    if layer["log_version"] is None:
+        return "-", "not run"
+    commits, events = layer["lag_versions"], layer["lag_events"]
+    return str(layer["log_version"]), f"{commits:,} commits, {events:,} events" if commits else "caught up"
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return iso(value)
     return value

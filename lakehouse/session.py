@@ -1,5 +1,6 @@
 """The Spark session: one per process, with Delta, its noise in a log file, and options that suit small commits."""
 
+import logging
 import os
 import sys
 import time
@@ -55,6 +56,7 @@ def spark_session(settings: Spark, *, log_file: Path, java_options: str = "") ->
     time.tzset()
     os.environ.pop("SPARK_HOME", None)  # a Spark of the machine's own has other jars
     log_file.parent.mkdir(parents=True, exist_ok=True)
+    logging.basicConfig(filename=log_file)  # a Ctrl-C in the middle of a call into the JVM is logged with a stack trace
     options = {
         **OPTIONS,
         **(INTERPRETED if settings.compiler == "quick" else {}),

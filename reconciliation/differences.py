@@ -1,6 +1,6 @@
 """The differing keys as plain data, each with the causes that it earned."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from reconciliation.hypotheses import DUPLICATE
 from reconciliation.verdict import UNEXPLAINED, Difference
+from transformations.durations import iso
 from transformations.result import Result
 
 EVENTS_NAMED = 20
@@ -37,11 +38,6 @@ def counts_by_cause(differences: list[Difference]) -> dict[str, int]:
     for cause in (cause for difference in differences for cause in difference.causes):
         counts[cause] = counts.get(cause, 0) + 1
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
-def iso(moment: datetime) -> str:
-    """ISO 8601 in UTC with milliseconds, as in the landing format."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _difference(row: Row, result: Result) -> Difference:

@@ -11,6 +11,7 @@ from lakehouse.identity import Epoch, live_epoch
 from lakehouse.lake import Lake
 from lakehouse.log import Position, position
 from lakehouse.tables import commits
+from transformations.durations import iso
 from transformations.result import Result
 
 
@@ -27,7 +28,7 @@ def lake_status(lake: Lake, results: Sequence[Result]) -> dict[str, Any]:
             "events": log.seq,
             "duplicates": log.duplicates,
             "quarantined": log.quarantined,
-            "high_water": None if log.high_water is None else log.high_water.isoformat(),
+            "high_water": None if log.high_water is None else iso(log.high_water),
         },
         "layers": layers,
     }
@@ -46,8 +47,7 @@ def _kappa(lake: Lake, result: Result, log: Position) -> dict[str, Any]:
 def _revisions(lake: Lake, result: Result, epoch: Epoch) -> dict[str, Any]:
     said = [commit for commit in commits(lake, changelog_name(result)) if commit["epoch"] == epoch.number]
     on_time, late = (sum(commit[cause] for commit in said) for cause in ("on_time", "late"))
-    notes = f"epoch {epoch.number}, {on_time:,} engine rows, {late:,} repairs"
-    return {"epoch": epoch.number, "engine_rows": on_time, "repairs": late, "notes": notes}
+    return {"epoch": epoch.number, "engine_rows": on_time, "repairs": late}
 
 
 def _batch(lake: Lake, result: Result, log: Position) -> dict[str, Any]:
@@ -73,4 +73,4 @@ def _standing(layer: str, result: str, version: int | None, lake: Lake, log: Pos
         "lag_versions": lag_versions,
         "lag_events": lag_events,
     }
-    return {**common, "notes": "", **more}
+    return {**common, **more}

@@ -46,6 +46,11 @@ def from_millis(moment: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=moment)
 
 
+def iso(moment: datetime) -> str:
+    """ISO 8601 in UTC with milliseconds, as in the landing format."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def to_millis(moment: datetime) -> int:
     """The whole milliseconds from 1970-01-01T00:00Z to `moment`."""
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)

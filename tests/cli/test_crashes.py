@@ -95,6 +95,7 @@ def test_a_second_stream_on_one_lake_is_refused_and_nothing_is_doubled(spark: Sp
         first.send_signal(signal.SIGINT)
         _, said = first.communicate(timeout=60)
     assert first.returncode == 130, said
+    assert "Stopped." in said and "Traceback" not in said
     at_last = boundaries(lake, TEAM_SCORES, live_epoch(lake, TEAM_SCORES))[0]
     rows = read_changelog(spark, lake, TEAM_SCORES, at_last)
     assert rows.count() == rows.select(*TEAM_SCORES.identity).distinct().count() == 2
