@@ -6,9 +6,9 @@ The same function as the stream's, over the log as of one version. A crash half-
 becomes visible with Delta's commit or not at all.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.batches import BATCH_STAMPS, Interval, batch_name, batch_schema
@@ -54,16 +54,26 @@ def recompute(
     keep_code(lake, fingerprint)
     interval = interval or Interval()
     with measured(spark, lake, "recompute", [result.name]) as cost:
-        events = log_at(spark, lake, version).where(interval.holds(result.window.start(F.col("event_time"))))
+        events = log_at(spark, lake, version).where(_needed(result, interval))
         stamps = (
             F.lit(version).cast("long"),
             F.lit(datetime.now(UTC)),
             F.lit(fingerprint),
         )
         named = dict(zip(BATCH_STAMPS, stamps, strict=True))
-        rows = result.of(events).withColumns(named).select(*batch_schema(result).names)
+        computed = result.of(events).where(interval.holds(F.col("window_start")))
+        rows = computed.withColumns(named).select(*batch_schema(result).names)
         failpoint(spark, "recompute.computed", result.name, 0)
         said = {"log_version": version, "from": interval.first_millis, "to": interval.end_millis}
         cost.rows_written = replace(spark, lake, batch_name(result), rows, where=interval.predicate, metadata=said)
         cost.rows_read = events.count()
     return version
+
+
+def _needed(result: Result, interval: Interval) -> Column:
+    """Whether a row of the log can bear upon a window that starts in the interval; Delta skips files by it."""
+    if result.window.whole:
+        return F.lit(True)
+    reach = sum(result.window.durations.values(), timedelta())
+    end = None if interval.end is None else interval.end + reach
+    return Interval(interval.first, end).holds(F.col("event_time"))

@@ -55,19 +55,20 @@ def show(
         with step(f"Read {layer.value} {result}"):
             rows = view(spark, opened, asked, settings, layer=layer.value, settled_only=settled_only)
             found = [{name: _plain(value) for name, value in row.asDict().items()} for row in rows.collect()]
+            columns = rows.columns
         if format is RowFormat.jsonl:
             for row in found:
                 answers.out(json.dumps(row, ensure_ascii=False), highlight=False)
         elif format is RowFormat.csv:
-            writer = csv.DictWriter(sys.stdout, fieldnames=asked.columns, lineterminator="\n")
+            writer = csv.DictWriter(sys.stdout, fieldnames=columns, lineterminator="\n")
             writer.writeheader()
             writer.writerows(found)
         else:
             table = Table(title=f"{layer.value} {asked.id}: {len(found):,} rows", title_justify="left")
-            for name in asked.columns:
+            for name in columns:
                 table.add_column(name)
             for row in found:
-                table.add_row(*("" if row[name] is None else escape(str(row[name])) for name in asked.columns))
+                table.add_row(*("" if row[name] is None else escape(str(row[name])) for name in columns))
             answers.print(table)
 
 
@@ -93,10 +94,10 @@ def status(
             highlight=False,
         )
         table = Table(header_style="bold", box=None, padding=(0, 2, 0, 0))
-        for name in ("layer", "result", "version", "behind the log", "engine rows", "repairs"):
+        for name in ("layer", "result", "version", "behind the log", "engine rows", "repairs", "recomputed"):
             table.add_column(name, no_wrap=True)
         for each in found["layers"]:
-            revisions = [f"{each[name]:,}" if name in each else "" for name in ("engine_rows", "repairs")]
+            revisions = [f"{each[name]:,}" if name in each else "" for name in ("engine_rows", "repairs", "recomputed")]
             table.add_row(each["layer"], each["result"], *_standing(each), *revisions)
         answers.print(table)
 

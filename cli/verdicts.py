@@ -60,8 +60,8 @@ def _cells(result: ResultVerdict, most: int) -> list[str]:
 
 def _difference(one: Difference, candidate: str) -> list[str]:
     """One differing key: its cells side by side, then why."""
-    key = escape(", ".join(one.key.values()))
-    lines = [f"  [bold]{key}[/] {one.window_start} … {one.window_end}"]
+    key = escape(", ".join(str(part) for part in one.key.values()) or "all")
+    lines = [f"  [bold]{key}[/] {one.window_start} … {one.window_end or ''}"]
     if one.batch is None or one.candidate is None:
         there, missing = ("batch", candidate) if one.candidate is None else (candidate, "batch")
         values = one.batch or one.candidate or {}

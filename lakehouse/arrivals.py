@@ -9,7 +9,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.tables import commits, read_table
-from transformations.kinds import COLUMN_TYPES, fields
+from transformations.kind import COLUMN_TYPES
+from transformations.kinds import fields
 from transformations.result import Result
 
 ARRIVALS = "legacy_arrivals"

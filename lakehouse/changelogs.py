@@ -1,7 +1,7 @@
 """The table `kappa_<result>`: how far the stream has come in it, and the view as of a version of the log."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -11,6 +11,7 @@ from lakehouse.lake import Lake
 from lakehouse.log import position
 from lakehouse.tables import commits, read_table
 from transformations.changelog import kappa_view
+from transformations.durations import from_millis
 from transformations.result import Result
 
 
@@ -22,13 +23,15 @@ def changelog_name(result: Result) -> str:
 class Boundary:
     """A version of the log at which a micro-batch of the stream ended, and the version of the changelog that holds it.
 
-    It names its epoch, so that everything read at it is of one, also if a rebuild begins meanwhile.
+    It names its epoch, so that everything read at it is of one, also if a rebuild begins meanwhile. An engine that tells
+    a result once has told those up to its `watermark`, which is behind the mark of the log; others have none.
     """
 
     epoch: int
     batch: int
     log_version: int
     table_version: int
+    watermark: datetime | None = None
 
 
 def boundaries(lake: Lake, result: Result, epoch: Epoch) -> list[Boundary]:
@@ -37,7 +40,7 @@ def boundaries(lake: Lake, result: Result, epoch: Epoch) -> list[Boundary]:
     if not lake.has(name):
         return []
     return [
-        Boundary(epoch.number, said["batch"], said["log_version"], said["version"])
+        Boundary(epoch.number, said["batch"], said["log_version"], said["version"], _moment(said.get("watermark")))
         for said in commits(lake, name)
         if said.get("epoch") == epoch.number
     ]
@@ -62,6 +65,16 @@ def read_changelog(spark: SparkSession, lake: Lake, result: Result, at: Boundary
 def read_kappa(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:
     """The answer of the stream at a boundary, with the stamps of the rows that give it."""
     return kappa_view(read_changelog(spark, lake, result, at), result, epoch=at.epoch, log_version=at.log_version)
+
+
+def settled_before(high_water: datetime, allowed: timedelta, at: Boundary | None = None) -> datetime:
+    """Results that end until then are settled: the mark less the allowed lateness, or as far as the engine has told."""
+    before = high_water - allowed
+    return before if at is None or at.watermark is None else min(before, at.watermark)
+
+
+def _moment(millis: int | None) -> datetime | None:
+    return None if millis is None else from_millis(millis)
 
 
 def mark(lake: Lake, log_version: int) -> datetime:

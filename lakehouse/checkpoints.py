@@ -22,11 +22,27 @@ def consumed_versions(checkpoint: Path, batch: int) -> list[int]:
     return [-1 if offset is None else _consumed(offset) for offset in _lines(checkpoint, batch)[1:]]
 
 
+def consumed_version(checkpoint: Path, batch: int) -> int:
+    """The version through which micro-batch `batch` has consumed the log, for a query that reads nothing else.
+
+    A join of the log with itself has it twice: one source, named once for each side.
+    """
+    [version] = set(consumed_versions(checkpoint, batch))
+    return version
+
+
 def planned_at(checkpoint: Path, batch: int) -> datetime:
     """The clock when micro-batch `batch` was planned."""
     metadata = _lines(checkpoint, batch)[0]
     assert metadata is not None
     return from_millis(metadata["batchTimestampMs"])
+
+
+def watermark(checkpoint: Path, batch: int) -> datetime:
+    """The engine's own watermark in micro-batch `batch`: up to it an engine that tells results once has told them."""
+    metadata = _lines(checkpoint, batch)[0]
+    assert metadata is not None
+    return from_millis(metadata["batchWatermarkMs"])
 
 
 def _consumed(offset: dict[str, Any]) -> int:

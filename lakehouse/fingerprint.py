@@ -46,18 +46,25 @@ def keep_code(lake: Lake, fingerprint: str) -> None:
 
 def _fingerprint(*modules: str, extra: str = "") -> str:
     with _parsing:
-        files = sorted(
-            {file for module in modules for file in _with_imports(SOURCE / f"{module.rpartition('.')[2]}.py")}
-        )
-        trees = [f"{file.name}\n{ast.dump(ast.parse(file.read_text()))}" for file in files]
+        files = sorted({file for module in modules for file in _with_imports(_file(module))})
+        trees = [f"{file.relative_to(SOURCE)}\n{ast.dump(ast.parse(file.read_text()))}" for file in files]
     return hashlib.sha256("\n".join([*trees, extra]).encode()).hexdigest()[:LENGTH]
+
+
+def _file(module: str) -> Path:
+    return SOURCE.joinpath(*module.split(".")[1:]).with_suffix(".py")
 
 
 def _with_imports(file: Path, known: frozenset[Path] = frozenset()) -> set[Path]:
     found = {file}
     for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
-            imported = SOURCE / f"{node.module}.py"
-            if imported not in known | found:
-                found |= _with_imports(imported, known | frozenset(found))
+        if isinstance(node, ast.ImportFrom) and node.level and node.module:
+            for imported in _imported(file.parents[node.level - 1] / node.module):
+                if imported not in known | found:
+                    found |= _with_imports(imported, known | frozenset(found))
     return found
+
+
+def _imported(module: Path) -> list[Path]:
+    """The file of a module; a package stands for every module that it finds in itself."""
+    return sorted(module.glob("*.py")) if module.is_dir() else [module.with_suffix(".py")]

@@ -32,6 +32,7 @@ def agree_on_settings(lake: Lake, result: Result, settings: Settings) -> None:
     given = {
         "allowed_lateness": written(settings.lateness.allowed),
         "policy": settings.lateness.policy,
+        "way": result.way,
         **{f"window_{name}": value for name, value in result.window.parameters.items()},
     }
     noted = _note(lake, result)

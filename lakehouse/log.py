@@ -10,7 +10,8 @@ from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.tables import commits, create_table, newest, read_table
 from transformations.durations import from_millis, to_millis
-from transformations.kinds import COLUMN_TYPES, fields
+from transformations.kind import COLUMN_TYPES
+from transformations.kinds import fields
 
 EVENTS, DUPLICATES, QUARANTINE = "events", "duplicates", "quarantine"
 

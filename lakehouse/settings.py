@@ -1,11 +1,22 @@
 """Every setting, from `parity.toml` and `PARITY_…` environment variables, with a default for what they leave out."""
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    create_model,
+)
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -17,6 +28,7 @@ from pydantic_settings import (
 from lakehouse.errors import BadSettings
 from transformations.catalogue import RESULTS
 from transformations.durations import parse_duration, written
+from transformations.result import Result
 from transformations.windows import Tumbling
 
 PREFIX = "PARITY_"
@@ -55,13 +67,19 @@ class Lateness(Section):
     policy: Literal["correct", "drop"] = "correct"
 
 
-class TumblingWindow(Section):
-    size: Size = timedelta(minutes=1)
+def _windows() -> type[Section]:
+    """A section a result, with the durations that its declaration takes."""
+
+    def section(name: str, declare: Callable[..., Result]) -> type[Section]:
+        durations: dict[str, Any] = {each.name: (Size, each.default) for each in signature(declare).parameters.values()}
+        return create_model(name, __base__=Section, **durations)
+
+    sections = {name: section(name, declare) for name, declare in RESULTS.items()}
+    fields: dict[str, Any] = {name: (section, section()) for name, section in sections.items()}
+    return create_model("Windows", __base__=Section, **fields)
 
 
-class Windows(Section):
-    team_scores: TumblingWindow = TumblingWindow()
-    level_ups: TumblingWindow = TumblingWindow()
+Windows = _windows()
 
 
 class ClockTolerances(Section):
@@ -106,7 +124,7 @@ class Settings(BaseSettings):
     )
 
     lateness: Lateness = Lateness()
-    windows: Windows = Windows()
+    windows: Windows = Windows()  # type: ignore[valid-type]
     clock: ClockTolerances = ClockTolerances()
     reconciliation: Reconciliation = Reconciliation()
     retention: Retention = Retention()

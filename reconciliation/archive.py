@@ -16,8 +16,7 @@ def result_as_it_was(lake: Lake, result: Result, fingerprint: str) -> Result | N
     declared = module.RESULTS.get(result.name)
     if declared is None:
         return None
-    size = {name: getattr(result.window, name) for name in result.window.parameters}
-    was: Result = declared(**size)
+    was: Result = declared(**result.window.durations)
     return was
 
 

@@ -16,16 +16,15 @@ from lakehouse.log import DUPLICATES, log_at
 from lakehouse.settings import Settings
 from lakehouse.tables import read_table
 from reconciliation.archive import result_as_it_was
+from reconciliation.comparison import alike
 from reconciliation.hypotheses import (
     DRIFT,
     Hypothesis,
-    about,
     as_they_arrived,
     batch_doubled,
     batch_removed,
     one_doubled,
     one_removed,
-    placed,
     without_any,
     without_late,
 )
@@ -40,11 +39,13 @@ def explained(
 ) -> DataFrame:
     """`differing` with `causes`, `event_ids` and `evidence`; empty causes mean unexplained."""
     log = log_at(spark, lake, at.log_version)
-    events = placed(log, result, F.col("event_time"), differing).persist()
+    events = result.bearing(log, differing).persist()
     late = result.late(settings.lateness.allowed)
 
     def arrived(_: DataFrame) -> list[DataFrame]:
-        arrivals = placed(_arrivals(spark, lake, at, log), result, processing_time(), differing)
+        arrivals = result.bearing(
+            _arrivals(spark, lake, at, log).withColumn("event_time", processing_time()), differing
+        )
         return [_fitting(result, differing, as_they_arrived(events, arrivals))]
 
     def sets(rest: DataFrame) -> list[DataFrame]:
@@ -76,11 +77,11 @@ def explained(
 
 def _fitting(result: Result, differing: DataFrame, hypothesis: Hypothesis) -> DataFrame:
     """The keys for which the hypothesis gives exactly the candidate's cells."""
-    keys = differing.select(about(result), "candidate")
-    computed = result.of(hypothesis.rows, alongside=("about", "hypothesis")).where(about(result) == F.col("about"))
-    values = computed.select("about", "hypothesis", F.struct(*result.value_names).alias("computed"))
+    keys = differing.select(result.about(), "candidate")
+    computed = result.of(hypothesis.rows, alongside=("about", "hypothesis")).where(result.about() == F.col("about"))
+    values = computed.select("about", "hypothesis", F.struct(*result.errors).alias("computed"))
     tried = hypothesis.named.join(keys, "about").join(values, ["about", "hypothesis"], "left")
-    fits = tried.where(F.col("computed").eqNullSafe(F.col("candidate")))
+    fits = tried.where(alike(result, "computed", "candidate"))
     evidence, rank = F.col("hypothesis").alias("evidence"), F.lit(hypothesis.rank).alias("rank")
     return fits.select("about", "causes", "event_ids", evidence, rank)
 
@@ -96,7 +97,7 @@ def _simplest(fitting: list[DataFrame]) -> DataFrame:
 
 def _drifted(lake: Lake, result: Result, events: DataFrame, differing: DataFrame) -> list[DataFrame]:
     """Keys whose two rows were made by different code, where each side's code gives exactly that side's cells."""
-    keys = differing.select(about(result), "batch", "candidate", "batch_code", "candidate_code")
+    keys = differing.select(result.about(), "batch", "candidate", "batch_code", "candidate_code")
     found = []
     for pair in keys.select("batch_code", "candidate_code").distinct().collect():
         codes = {"batch": _code(lake, result, pair.batch_code), "candidate": _code(lake, result, pair.candidate_code)}
@@ -107,9 +108,9 @@ def _drifted(lake: Lake, result: Result, events: DataFrame, differing: DataFrame
         )
         for side, code in codes.items():
             assert code is not None
-            computed = code.of(events, alongside=("about",)).where(about(result) == F.col("about"))
-            values = computed.select("about", F.struct(*result.value_names).alias("computed"))
-            fits = fits.join(values, "about", "left").where(F.col("computed").eqNullSafe(F.col(side))).drop("computed")
+            computed = code.of(events, alongside=("about",)).where(result.about() == F.col("about"))
+            values = computed.select("about", F.struct(*result.errors).alias("computed"))
+            fits = fits.join(values, "about", "left").where(alike(result, "computed", side)).drop("computed")
         evidence = F.lit(f"code {pair.candidate_code} against {pair.batch_code}").alias("evidence")
         causes, nobody = F.array(F.lit(DRIFT)).alias("causes"), F.array().cast("array<string>").alias("event_ids")
         found.append(fits.select("about", causes, nobody, evidence, F.lit(0).alias("rank")))
@@ -141,7 +142,7 @@ def _arrivals(spark: SparkSession, lake: Lake, at: Pin, log: DataFrame) -> DataF
 
 def _affordable(events: DataFrame, keys: DataFrame, result: Result) -> DataFrame:
     """The events of as many of the keys as the budget allows, smallest first."""
-    mine = events.join(F.broadcast(keys.select(*result.identity)), list(result.identity), "left_semi")
+    mine = events.join(F.broadcast(keys.select(result.about())), "about", "left_semi")
     cost = mine.groupBy("about").agg((F.count(F.lit(1)) * F.count(F.lit(1)) * 2).alias("cost"))
     spent = F.sum("cost").over(Window.orderBy("cost", "about").rowsBetween(Window.unboundedPreceding, 0))
     chosen = cost.withColumn("spent", spent).where(F.col("spent") <= SINGLE_EVENTS_BUDGET).select("about")

@@ -9,26 +9,25 @@ An inner join would hide what one side does not have. Every key is in one of the
 """
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from transformations.lateness import settled
 from transformations.result import Result
 
 
 def compared(batch: DataFrame, candidate: DataFrame, result: Result, *, tolerance: Mapping[str, float]) -> DataFrame:
-    """Every key of either side with `batch` and `candidate` (structs of the values, null where a side has no row) and
+    """Every key of either side with `batch` and `candidate` (structs of the cells, null where a side has no row) and
     `differing`, the names of the cells that differ beyond their tolerance."""
     left, right = _side(batch, result, "batch"), _side(candidate, result, "candidate")
     joined = left.join(right, list(result.identity), "full_outer")
-    cells = [F.when(~_same(name, tolerance.get(name, 0.0)), F.lit(name)) for name in result.value_names]
     one_sided = F.col("batch").isNull() | F.col("candidate").isNull()
-    every = F.array(*(F.lit(name) for name in result.value_names))
+    every = F.array(*(F.lit(name) for name in result.errors))
+    cells = _apart(result, "batch", "candidate", tolerance)
     differing = F.when(one_sided, every).otherwise(F.array_compact(F.array(*cells)))
-    end = F.coalesce("batch_end", "candidate_end").alias("window_end")
+    end = F.greatest("batch_end", "candidate_end").alias("window_end")
     sides = ("batch", "candidate", "batch_code", "candidate_code")
     return joined.select(*result.identity, end, *sides, differing.alias("differing"))
 
@@ -36,25 +35,41 @@ def compared(batch: DataFrame, candidate: DataFrame, result: Result, *, toleranc
 def _side(rows: DataFrame, result: Result, name: str) -> DataFrame:
     """One side of the join; `…_code` is the fingerprint of the code that made the row, where it carries one."""
     code = F.col("fingerprint") if "fingerprint" in rows.columns else F.lit(None).cast("string")
-    values = F.struct(*result.value_names).alias(name)
+    values = F.struct(*result.errors).alias(name)
     return rows.select(*result.identity, F.col("window_end").alias(f"{name}_end"), values, code.alias(f"{name}_code"))
 
 
-def _same(name: str, tolerance: float) -> Column:
-    left, right = F.col(f"batch.{name}"), F.col(f"candidate.{name}")
+def alike(result: Result, one: str, other: str) -> Column:
+    """Whether two structs of cells say the same: both nothing, or each cell within the error that it is declared with."""
+    apart = F.array_compact(F.array(*_apart(result, one, other, {})))
+    both = F.col(one).isNotNull() & F.col(other).isNotNull()
+    return F.when(both, F.size(apart) == 0).otherwise(F.col(one).isNull() & F.col(other).isNull())
+
+
+def _apart(result: Result, one: str, other: str, tolerance: Mapping[str, float]) -> list[Column]:
+    """The names of the cells that differ, null for those that do not."""
+    return [
+        F.when(~_same(F.col(f"{one}.{name}"), F.col(f"{other}.{name}"), error, tolerance.get(name, 0.0)), F.lit(name))
+        for name, error in result.errors.items()
+    ]
+
+
+def _same(left: Column, right: Column, error: float, tolerance: float) -> Column:
     exact = left.eqNullSafe(right)
-    if not tolerance:
+    if not tolerance and not error:
         return exact
-    return exact | F.coalesce(F.abs(left.cast("double") - right.cast("double")) <= tolerance, F.lit(False))
+    one, other = left.cast("double"), right.cast("double")
+    allowed = F.greatest(F.lit(tolerance), F.lit(error) * F.greatest(F.abs(one), F.abs(other)))
+    return exact | F.coalesce(F.abs(one - other) <= allowed, F.lit(False))
 
 
 def with_state(
-    keys: DataFrame, result: Result, moved: DataFrame, *, high_water: datetime, allowed: timedelta, horizon: timedelta
+    keys: DataFrame, result: Result, moved: DataFrame, *, settled_before: datetime, horizon_at: datetime
 ) -> DataFrame:
     """`keys` with their `state`. `moved` names the keys that the log touched between the two versions, with the events."""
     state = (
-        F.when(F.col("window_end") <= F.lit(high_water - horizon), "beyond")
-        .when(~settled(F.col("window_end"), F.lit(high_water), allowed), "open")
+        F.when(F.col("window_end") <= F.lit(horizon_at), "beyond")
+        .when(~result.settled(F.lit(settled_before)), "open")
         .when(F.col("moved_by").isNotNull(), "behind")
         .when(F.size("differing") == 0, "equal")
         .otherwise("differs")
@@ -63,21 +78,19 @@ def with_state(
 
 
 def moved_between(
-    log: DataFrame, result: Result, spans: Mapping[int, tuple[int, int]], computed_at: Column
+    log: DataFrame, result: Result, keys: DataFrame, spans: Mapping[int, tuple[int, int]], computed_at: Column
 ) -> DataFrame:
-    """The keys that rows of the log touched between the batch version of the key and the pin, with the ids of the rows.
+    """Those of `keys` that rows of the log touched between the batch version of the key and the pin, with the ids of the rows.
 
     `spans` gives, for each version that the batch layer has computed at, the `seq` of the log there and at the pin.
     """
-    empty = log.limit(0)
     parts = [
-        log.where((F.col("seq") > low) & (F.col("seq") <= high))
-        .where(result.concerns())
-        .withColumn("at", F.lit(version))
+        result.bearing(
+            log.where((F.col("seq") > low) & (F.col("seq") <= high)), keys.where(computed_at == version)
+        ).select("about", "event_id")
         for version, (low, high) in spans.items()
         if low < high
     ]
-    rows = reduce(DataFrame.unionByName, parts, empty.withColumn("at", F.lit(0)))
-    placed = rows.withColumn("window_start", result.window.start(F.col("event_time")))
-    touched = placed.where(F.col("at") == computed_at)
-    return touched.groupBy(*result.identity).agg(F.collect_set("event_id").alias("moved_by"))
+    empty = keys.select(result.about(), F.lit("").alias("event_id")).limit(0)
+    touched = reduce(DataFrame.unionByName, parts, empty)
+    return touched.groupBy("about").agg(F.collect_set("event_id").alias("moved_by")).select("about.*", "moved_by")

@@ -31,11 +31,12 @@ def conditions(
         or "none: every cell exactly",
     }
     for result, found in zip(results, verdict.results, strict=True):
-        size = ", ".join(f"{name} {value}" for name, value in result.window.parameters.items())
+        lengths = "".join(f", {name} {value}" for name, value in result.window.parameters.items())
         computed = sorted({each.log_version for each in coverage(lake, result)})
         batch = listed([str(version) for version in computed]) or "no version"
         said[result.id] = (
-            f"Window {size}. Compared at log version {found.log_version}; batch was computed at {batch}. {_code(found)}."
+            f"{result.window.name.capitalize()}{lengths}. Compared at log version {found.log_version}; "
+            f"batch was computed at {batch}. {_code(found)}."
         )
     said["Machine"] = f"{os.cpu_count()} cores; Spark {spark.version} on {spark.sparkContext.master}"
     said["Verdict"] = verdict.id

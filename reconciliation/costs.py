@@ -131,22 +131,20 @@ def _delays(spark: SparkSession, lake: Lake, result: Result) -> Iterator[DataFra
 
     The newest of those that had been ingested by then: a batch row that new events have overtaken is not younger for it.
     """
-    start = result.window.start(F.col("event_time")).alias("window_start")
-    events = (
-        read_table(spark, lake, EVENTS).where(result.concerns()).select(*result.key, start, "ingested_at").distinct()
-    )
+    events = read_table(spark, lake, EVENTS)
     for layer, rows in _answers(spark, lake, result):
-        known = rows.join(events, list(result.identity)).where("ingested_at <= written_at")
-        newest = known.groupBy(*result.identity, "written_at").agg(F.max("ingested_at").alias("ingested_at"))
+        written = rows.select(result.about(), "written_at")
+        known = result.bearing(events, rows).select("about", "ingested_at").join(written, "about")
+        known = known.where("ingested_at <= written_at")
+        newest = known.groupBy("about", "written_at").agg(F.max("ingested_at").alias("ingested_at"))
         yield newest.select(F.lit(layer).alias("layer"), _between("ingested_at", "written_at"))
 
 
 def _answers(spark: SparkSession, lake: Lake, result: Result) -> Iterator[tuple[Layer, DataFrame]]:
     with suppress(NothingToCompare):  # the stream has not run
-        yield "kappa", read_kappa(spark, lake, result, boundary(lake, result)).select(*result.identity, "written_at")
+        yield "kappa", read_kappa(spark, lake, result, boundary(lake, result))
     if lake.has(batch_name(result)):
-        written_at = F.col("computed_at").alias("written_at")
-        yield "batch", read_table(spark, lake, batch_name(result)).select(*result.identity, written_at)
+        yield "batch", read_table(spark, lake, batch_name(result)).withColumn("written_at", F.col("computed_at"))
 
 
 def _arrival_delays(spark: SparkSession, lake: Lake) -> DataFrame:

@@ -47,7 +47,7 @@ def _difference(row: Row, result: Result) -> Difference:
     return Difference(
         key={name: row[name] for name in result.key},
         window_start=iso(row.window_start),
-        window_end=iso(row.window_end),
+        window_end=None if row.window_end is None else iso(row.window_end),
         batch=_plain(row.batch),
         candidate=_plain(row.candidate),
         differing=list(row.differing),

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StructField, StructType
 
+from lakehouse.batches import Interval
 from lakehouse.changelogs import Boundary, read_changelog
 from lakehouse.lake import Lake
 from lakehouse.log import log_at
@@ -15,7 +16,6 @@ from lakehouse.settings import Settings
 from reconciliation.comparison import compared
 from reconciliation.pins import Pin
 from transformations.changelog import ranking
-from transformations.lateness import settled
 from transformations.result import Result
 
 
@@ -34,14 +34,16 @@ def revised(spark: SparkSession, lake: Lake, result: Result, at: Pin) -> DataFra
 
 
 def wrong_by_itself(
-    spark: SparkSession, lake: Lake, result: Result, settings: Settings, at: Pin, within: DataFrame
+    spark: SparkSession, lake: Lake, result: Result, settings: Settings, at: Pin, interval: Interval
 ) -> int | None:
-    """How many of the engine's own settled rows among the keys `within` differ from batch over the rows on time."""
-    if not isinstance(at.boundary, Boundary):
+    """How many of the engine's own settled rows in the interval differ from batch over the rows on time."""
+    if not isinstance(at.boundary, Boundary) or result.way != "engine":
         return None
     own = read_changelog(spark, lake, result, at.boundary).where("cause = 'on_time'")
     engine = ranking(own, result, epoch=at.boundary.epoch, log_version=at.log_version).where("not deleted")
-    expected = result.of(log_at(spark, lake, at.log_version).where(~result.late(settings.lateness.allowed)))
-    done = settled(F.col("window_end"), F.lit(at.high_water), settings.lateness.allowed)
-    both = compared(expected, engine, result, tolerance={}).where(done & (F.size("differing") > 0))
-    return both.join(within.select(*result.identity), list(result.identity), "left_semi").count()
+    allowed = settings.lateness.allowed
+    expected = result.on_time(log_at(spark, lake, at.log_version), allowed).where(result.present)
+    done = result.settled(F.lit(at.settled_before(allowed)))
+    beyond = F.coalesce(F.col("window_end") <= F.lit(at.high_water - settings.retention.horizon), F.lit(False))
+    both = compared(expected, engine, result, tolerance={})
+    return both.where(done & ~beyond & interval.holds(F.col("window_start")) & (F.size("differing") > 0)).count()

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from transformations.result import Result
-
 LATE, DUPLICATE, PROCESSING_TIME, LOST, DRIFT = "late", "duplicate", "processing time", "lost", "logic drift"
 CAUSES = (LATE, DUPLICATE, PROCESSING_TIME, LOST, DRIFT)
 
@@ -25,19 +23,6 @@ class Hypothesis:
     rank: int
     rows: DataFrame
     named: DataFrame
-
-
-def about(result: Result) -> Column:
-    return F.struct(*result.identity).alias("about")
-
-
-def placed(events: DataFrame, result: Result, time: Column, keys: DataFrame) -> DataFrame:
-    """The events that bear upon one of `keys` if they happened at `time`, each with `about`."""
-    there = events.where(result.concerns()).withColumn("event_time", time)
-    there = there.withColumn("window_start", result.window.start(F.col("event_time")))
-    return there.join(F.broadcast(keys.select(*result.identity)), list(result.identity)).withColumn(
-        "about", about(result)
-    )
 
 
 def without_late(events: DataFrame, late: Column) -> Hypothesis:

@@ -1,13 +1,13 @@
 """The one version of the log at which two sides are compared, and what is settled there."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.arrivals import ArrivalsBoundary, arrivals_boundary, read_legacy
-from lakehouse.changelogs import Boundary, boundary, mark, read_kappa
+from lakehouse.changelogs import Boundary, boundary, mark, read_kappa, settled_before
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from transformations.result import Result
@@ -23,6 +23,11 @@ class Pin:
     log_version: int
     high_water: datetime
     boundary: Boundary | ArrivalsBoundary
+
+    def settled_before(self, allowed: timedelta) -> datetime:
+        """Results that end until then are settled on both sides."""
+        own = self.boundary if isinstance(self.boundary, Boundary) else None
+        return settled_before(self.high_water, allowed, own)
 
 
 def pin(lake: Lake, result: Result, candidate: Candidate, log_version: int | None = None) -> Pin:

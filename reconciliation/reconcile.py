@@ -71,7 +71,6 @@ def reconciled(
     keys = judged_keys(spark, lake, result, settings, at, interval=interval, tolerance=tolerance).persist()
     counted = {row.state: row for row in _counted(keys)}
     number = {state: counted[state].keys if state in counted else 0 for state in STATES}
-    judged = keys.where(F.col("state").isin("equal", "differs"))
     differing = keys.where("state = 'differs'")
     differences = []
     if number["differs"]:
@@ -79,14 +78,14 @@ def reconciled(
         differences = collected(wrong.unionByName(written_twice(differing.where(F.size("differing") == 0))), result)
     by_cause = counts_by_cause(differences)
     compared_keys, total = number["equal"] + number["differs"], sum(number.values())
-    late = log_at(spark, lake, at.log_version).where(result.concerns()).where(result.late(settings.lateness.allowed))
+    before = at.settled_before(settings.lateness.allowed)
     verdict = ResultVerdict(
         result=result.name,
         version=result.version,
         candidate=at.candidate,
         log_version=at.log_version,
         high_water=at.high_water.isoformat(),
-        settled_before=(at.high_water - settings.lateness.allowed).isoformat(),
+        settled_before=before.isoformat(),
         keys=total,
         compared=compared_keys,
         equal=number["equal"],
@@ -98,9 +97,9 @@ def reconciled(
         by_cause=by_cause,
         unexplained=by_cause.get(UNEXPLAINED, 0),
         duplicate_revisions=sum(row.twice for row in counted.values()),
-        engine_alone=_alone(counted) if at.candidate == "kappa" else None,
-        engine_wrong=wrong_by_itself(spark, lake, result, settings, at, judged),
-        late_events=late.count(),
+        engine_alone=_alone(counted) if at.candidate == "kappa" and result.way == "engine" else None,
+        engine_wrong=wrong_by_itself(spark, lake, result, settings, at, interval),
+        late_events=_late_events(spark, lake, result, settings, at),
         candidate_code=_codes(counted, "candidate_codes"),
         batch_code=_codes(counted, "batch_codes"),
         too_few=total > 0 and compared_keys < max(1, settings.reconciliation.least_settled * total),
@@ -126,13 +125,13 @@ def judged_keys(
     rows = candidate_rows(spark, lake, result, at).where(interval.holds(F.col("window_start")))
     log = log_at(spark, lake, max(at.log_version, *(each.log_version for each in covered)))
     spans = {each.log_version: _span(lake, each.log_version, at.log_version) for each in covered}
+    both = compared(batch, rows, result, tolerance=tolerance)
     keys = with_state(
-        compared(batch, rows, result, tolerance=tolerance),
+        both,
         result,
-        moved_between(log, result, spans, computed_at(covered, F.col("window_start"))),
-        high_water=at.high_water,
-        allowed=settings.lateness.allowed,
-        horizon=settings.retention.horizon,
+        moved_between(log, result, both, spans, computed_at(covered, F.col("window_start"))),
+        settled_before=at.settled_before(settings.lateness.allowed),
+        horizon_at=at.high_water - settings.retention.horizon,
     )
     keys = keys.join(revised(spark, lake, result, at), list(result.identity), "left")
     again = (F.col("state") == "equal") & F.col("times").isNotNull()
@@ -143,6 +142,12 @@ def _span(lake: Lake, one: int, other: int) -> tuple[int, int]:
     """The places in the log between two of its versions, whichever comes first: `(low, high]`."""
     low, high = sorted(position(lake, version).seq for version in (one, other))
     return low, high
+
+
+def _late_events(spark: SparkSession, lake: Lake, result: Result, settings: Settings, at: Pin) -> int:
+    """How many events are late for one of the windows that they belong to."""
+    placed = result.placed(log_at(spark, lake, at.log_version))
+    return placed.where(result.late(settings.lateness.allowed)).select("seq").distinct().count()
 
 
 def _counted(keys: DataFrame) -> list[Row]:

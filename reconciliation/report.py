@@ -157,7 +157,9 @@ def _cell(value: object) -> str:
 
 
 def _window(difference: Difference) -> str:
-    """The window in UTC, to the minute where it has no seconds."""
+    """The window in UTC, to the minute where it has no seconds; what has no end is since ever."""
+    if difference.window_end is None:
+        return "over everything"
     start, end = (
         text.removesuffix("Z").removesuffix(".000").removesuffix(":00").replace("T", " ")
         for text in (difference.window_start, difference.window_end)

@@ -19,7 +19,9 @@ from lakehouse.log import log_at
 from lakehouse.tables import read_table
 from transformations.durations import from_millis, milliseconds
 from transformations.result import Result
+from transformations.windows import Tumbling
 
+CHARTED = "team_scores"  # the result that the chart shows, or else the first with windows side by side
 POINTS = 150
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 STEPS = (1, 1000, 10_000, *(n * MINUTE for n in (1, 2, 5, 10, 15, 30)), *(n * HOUR for n in (1, 2, 3, 6, 12)), DAY)
@@ -72,10 +74,15 @@ def layers(
     spark: SparkSession, lake: Lake, results: Sequence[Result], log_version: int, allowed: timedelta
 ) -> LayerSeries | None:
     """The layers over event time, or none where no result has a whole number or the batch layer has no row."""
-    charted = [(result, value) for result in results for value in _whole_numbers(result)]
+    charted = [
+        (result, result.window.size, value)
+        for result in sorted(results, key=lambda each: each.name != CHARTED)
+        if isinstance(result.window, Tumbling)
+        for value in _whole_numbers(result)
+    ]
     if not charted or not lake.has(batch_name(charted[0][0])):
         return None
-    result, value = charted[0]
+    result, size, value = charted[0]
     high_water = mark(lake, log_version)
     batch = read_table(spark, lake, batch_name(result))
     start = F.unix_millis("window_start")
@@ -88,7 +95,7 @@ def layers(
     last = int(row["last"])
     # A single event from years ago is in the result, but the chart would be nothing but it.
     first = int(row["first"]) if last - row["first"] <= 2 * (last - row["usual"]) else int(row["usual"])
-    step = _step(last - first, milliseconds(result.window.size))
+    step = _step(last - first, milliseconds(size))
     first -= first % step
     bucket = (F.lit(first) + F.floor((start - first) / step) * step).cast("long")
     shown = start.between(first, last)

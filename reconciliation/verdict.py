@@ -12,9 +12,9 @@ UNEXPLAINED = "unexplained"
 class Difference:
     """One differing key: both sides, the cells that differ, and the causes that were earned with their events."""
 
-    key: dict[str, str]
+    key: dict[str, Any]
     window_start: str
-    window_end: str
+    window_end: str | None
     batch: dict[str, Any] | None
     candidate: dict[str, Any] | None
     differing: list[str]

@@ -46,8 +46,8 @@ def _kappa(lake: Lake, result: Result, log: Position) -> dict[str, Any]:
 
 def _revisions(lake: Lake, result: Result, epoch: Epoch) -> dict[str, Any]:
     said = [commit for commit in commits(lake, changelog_name(result)) if commit["epoch"] == epoch.number]
-    on_time, late = (sum(commit[cause] for commit in said) for cause in ("on_time", "late"))
-    return {"epoch": epoch.number, "engine_rows": on_time, "repairs": late}
+    on_time, late, recomputed = (sum(commit[cause] for commit in said) for cause in ("on_time", "late", "recompute"))
+    return {"epoch": epoch.number, "engine_rows": on_time, "repairs": late, "recomputed": recomputed}
 
 
 def _batch(lake: Lake, result: Result, log: Position) -> dict[str, Any]:

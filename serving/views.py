@@ -14,12 +14,11 @@ from pyspark.sql import functions as F
 
 from lakehouse.arrivals import arrivals_boundary, read_legacy
 from lakehouse.batches import Coverage, Interval, coverage, read_batch
-from lakehouse.changelogs import Boundary, boundary, mark, read_kappa
+from lakehouse.changelogs import Boundary, boundary, mark, read_kappa, settled_before
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.log import position
 from lakehouse.settings import Settings
-from transformations.lateness import settled
 from transformations.result import Result
 
 Layer = Literal["kappa", "batch", "legacy", "lambda"]
@@ -28,7 +27,8 @@ Layer = Literal["kappa", "batch", "legacy", "lambda"]
 def view(
     spark: SparkSession, lake: Lake, result: Result, settings: Settings, *, layer: Layer, settled_only: bool = False
 ) -> DataFrame:
-    """The rows of a layer in the order of their windows."""
+    """The rows of a layer in the order of their windows, with the columns that only the view has."""
+    at: Boundary | None = None
     if layer == "kappa":
         at = boundary(lake, result)
         rows, version = read_kappa(spark, lake, result, at), at.log_version
@@ -43,9 +43,11 @@ def view(
         until = cut_off(lake, result, covered, settings)
         at = boundary(lake, result)
         rows, version = _merged(spark, lake, result, covered, at, until=until), at.log_version
+    shown = result.shown(rows)
     if settled_only:
-        rows = rows.where(settled(F.col("window_end"), F.lit(mark(lake, version)), settings.lateness.allowed))
-    return rows.select(*result.columns).orderBy("window_start", *result.key)
+        before = settled_before(mark(lake, version), settings.lateness.allowed, at)
+        shown = shown.where(result.settled(F.lit(before)))
+    return shown.orderBy("window_start", *result.key)
 
 
 def cut_off(lake: Lake, result: Result, runs: Sequence[Coverage], settings: Settings) -> datetime:
@@ -82,7 +84,8 @@ def _covers(interval: Interval, first: datetime | None, end: datetime | None) ->
 def _merged(
     spark: SparkSession, lake: Lake, result: Result, covered: list[Coverage], at: Boundary, *, until: datetime
 ) -> DataFrame:
-    end = F.col("window_end")
-    batch = read_batch(spark, lake, result, covered).where(end <= F.lit(until)).select(*result.columns)
-    speed = read_kappa(spark, lake, result, at).where(end > F.lit(until))
+    # What has no end is never behind the cut-off.
+    done = F.col("window_end").isNotNull() & result.settled(F.lit(until))
+    batch = read_batch(spark, lake, result, covered).where(done).select(*result.columns)
+    speed = read_kappa(spark, lake, result, at).where(~done)
     return batch.unionByName(speed.select(*result.columns))

@@ -1,11 +1,15 @@
-"""The stream: from the log to `kappa_<result>`, by Spark's own stateful windows, exactly once.
+"""The stream: from the log to `kappa_<result>`, exactly once.
 
     parity stream --lake LAKE
 
-A row that is late for a result is taken out before the engine sees it, by the rule that ingestion wrote into the log;
-so the engine's own watermark never has anything to drop. What late rows touched is repaired in the same micro-batch:
-recomputed from the log as of the version that the batch covers, with the same function, and appended together with the
-engine's rows. One append, one transaction id, one log version.
+A result goes one of two ways, as its declaration says.
+
+- `engine`: Spark's own stateful operators. A row that is late for a result is taken out before the engine sees it, by
+  the rule that ingestion wrote into the log; so the engine's own watermark never has anything to drop. What late rows
+  touched is repaired in the same micro-batch, and appended together with the engine's rows.
+- `recompute`: no operator. What any row of the micro-batch touched is recomputed from the log.
+
+Either way: one append, one transaction id, one log version.
 """
 
 from collections.abc import Sequence
@@ -13,22 +17,22 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from lakehouse.changelogs import boundaries, changelog_name
-from lakehouse.checkpoints import consumed_versions
+from lakehouse.checkpoints import consumed_version, watermark
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, result_fingerprint
 from lakehouse.identity import Epoch, agree_on_settings, current_epoch, refuse_lost_checkpoint, refuse_stale
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.log import EVENTS, log_at, newest_version, position
+from lakehouse.log import EVENTS, newest_version, position
 from lakehouse.queries import Query, run
 from lakehouse.runs import Run, measured
 from lakehouse.settings import Settings
 from lakehouse.tables import Transaction, append, create_table
-from transformations.changelog import Stamp, changelog_schema, repairs, stamped
-from transformations.durations import from_millis, written
+from speed_layer.repair import Slice, repaired
+from transformations.changelog import Cause, Stamp, changelog_schema, folded, stamped
+from transformations.durations import to_millis, written
 from transformations.result import Result
 
 
@@ -52,19 +56,21 @@ def stream(
             cost.rows_read += cost.took(ended)
 
 
-def on_time_revisions(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> DataFrame:
-    """The engine's rows: the result over the rows that are not late for it.
-
-    The log is read from version 0 in commit order, never from an initial snapshot, which comes in another order.
-    """
-    log = (
+def streamed_log(spark: SparkSession, lake: Lake, settings: Settings) -> DataFrame:
+    """The log from version 0 in commit order, never from an initial snapshot, which comes in another order."""
+    return (
         spark.readStream.format("delta")
         .option("startingVersion", 0)
         .option("maxFilesPerTrigger", settings.stream.commits_per_batch)
         .load(lake.table(EVENTS))
     )
+
+
+def engine_rows(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> DataFrame:
+    """The result over the rows that are not late for it, by Spark's own operators."""
     allowed = settings.lateness.allowed
-    return result.revisions(log.withWatermark("event_time", written(allowed)).where(~result.late(allowed)))
+    log = streamed_log(spark, lake, settings).withWatermark("event_time", written(allowed))
+    return result.on_time(log, allowed)
 
 
 def _query(spark: SparkSession, lake: Lake, result: Result, settings: Settings, cost: Run, *, rebuild: bool) -> Query:
@@ -85,38 +91,45 @@ def _query(spark: SparkSession, lake: Lake, result: Result, settings: Settings, 
     def sink(rows: DataFrame, batch: int) -> None:
         append_revisions(rows, batch, lake, result, epoch, settings, cost)
 
-    return Query(result.id, on_time_revisions(spark, lake, result, settings), sink, epoch.checkpoint, mode="update")
+    if result.way == "recompute":
+        return Query(result.id, streamed_log(spark, lake, settings).select("seq"), sink, epoch.checkpoint)
+    source = engine_rows(spark, lake, result, settings)
+    return Query(result.id, source, sink, epoch.checkpoint, mode=result.window.mode)
 
 
 def append_revisions(
     rows: DataFrame, batch: int, lake: Lake, result: Result, epoch: Epoch, settings: Settings, cost: Run
 ) -> None:
-    """One micro-batch: the engine's rows and the repairs of its slice of the log, in one append."""
+    """One micro-batch: the engine's rows and what its slice of the log repairs, in one append."""
     spark = rows.sparkSession
-    [previous], [version] = consumed_versions(epoch.checkpoint, batch - 1), consumed_versions(epoch.checkpoint, batch)
+    previous, version = (consumed_version(epoch.checkpoint, each) for each in (batch - 1, batch))
     high_water = position(lake, version).high_water
-    # A retry after the append is skipped by its transaction id. The frame has to be consumed all the same, or the state
-    # store finds its commit missing and the query dies.
-    engine = rows.persist()
-    counted = {"on_time": engine.count(), "late": 0}
-    if high_water is None:
-        return
-    repaired = None
-    if settings.lateness.policy == "correct":
-        repaired = repaired_revisions(spark, lake, result, settings, previous=previous, version=version)
-    if repaired is not None:
-        counted["late"] = repaired.persist().count()
     stamp = Stamp(
         log_version=version,
-        high_water=high_water,
+        high_water=high_water or datetime.now(UTC),
         allowed=settings.lateness.allowed,
         epoch=epoch.number,
         written_at=datetime.now(UTC),
         fingerprint=result_fingerprint(result),
     )
-    revisions = stamped(engine, result, stamp, cause="on_time")
-    if repaired is not None:
-        revisions = revisions.unionByName(stamped(repaired, result, stamp, cause="late"))
+    parts: dict[Cause, DataFrame] = {}
+    if result.way == "engine":
+        # A retry after the append is skipped by its transaction id. The frame has to be consumed all the same, or the
+        # state store finds its commit missing and the query dies.
+        parts["on_time"] = folded(rows, result).persist()
+        parts["on_time"].count()
+    if high_water is None:
+        return
+    found = repaired(spark, lake, result, settings, Slice(epoch, batch, previous, version, high_water))
+    if found is not None:
+        parts["late" if result.way == "engine" else "recompute"] = found
+    counted = {"on_time": 0, "late": 0, "recompute": 0} | {cause: part.count() for cause, part in parts.items()}
+    said = {"epoch": epoch.number, "batch": batch, "log_version": version, **counted}
+    if result.way == "engine" and result.window.mode == "append":
+        said["watermark"] = to_millis(watermark(epoch.checkpoint, batch))
+    revisions = spark.createDataFrame([], changelog_schema(result))
+    for cause, part in parts.items():
+        revisions = revisions.unionByName(stamped(part, result, stamp, cause=cause))
     failpoint(spark, "stream.computed", result.name, batch)
     append(
         spark,
@@ -124,30 +137,10 @@ def append_revisions(
         changelog_name(result),
         revisions,
         transaction=Transaction(epoch.app_id, batch),
-        metadata={"epoch": epoch.number, "batch": batch, "log_version": version, **counted},
+        metadata=said,
         check=lambda: refuse_stale(lake, result, epoch),
     )
     failpoint(spark, "stream.appended", result.name, batch)
     cost.rows_written += sum(counted.values())
-    engine.unpersist()
-    if repaired is not None:
-        repaired.unpersist()
-
-
-def repaired_revisions(
-    spark: SparkSession, lake: Lake, result: Result, settings: Settings, *, previous: int, version: int
-) -> DataFrame | None:
-    """The results touched by the late rows of the log versions (previous, version], from the log as of `version`.
-
-    As of `version` and not of the newest: a repair that reads ahead of its batch gave wrong views in 13 % of a model's
-    interleavings.
-    """
-    log = log_at(spark, lake, version)
-    arrived = log.where(F.col("seq") > position(lake, previous).seq).where(result.late(settings.lateness.allowed))
-    touched = result.touched(arrived).localCheckpoint()  # asked twice below; finding it is a scan of the slice
-    start = F.unix_millis("window_start")
-    reach = touched.agg(F.min(start).alias("first"), F.max(start).alias("last")).first()
-    assert reach is not None
-    if reach["first"] is None:
-        return None
-    return repairs(log.where(result.within(from_millis(reach["first"]), from_millis(reach["last"]))), touched, result)
+    for part in parts.values():
+        part.unpersist()

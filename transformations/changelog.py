@@ -3,21 +3,23 @@
 `kappa_<result>` is append-only. The engine owns open results, the log owns settled ones: each micro-batch appends the
 engine's rows (`on_time`) and the repairs of what late rows touched (`late`) together. A repair outranks every engine
 row of its key, among equals the greatest log version wins. In a model of 4,000 random interleavings this rule gave 0
-wrong views; "the newest row wins" gave 5 %.
+wrong views; "the newest row wins" gave 5 %. Results that are not the engine's have rows of one cause, `recompute`.
+
+Sessions only grow and merge. So the view hides a session that lies within another of its key.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
-from .lateness import settled
 from .result import Result
+from .shape import earlier
 
-Cause = Literal["on_time", "late"]
+Cause = Literal["on_time", "late", "recompute"]
 
 _STAMPS = (
     StructField("cause", StringType()),
@@ -52,7 +54,7 @@ def stamped(revisions: DataFrame, result: Result, stamp: Stamp, *, cause: Cause)
         *result.columns,
         F.lit(cause).alias("cause"),
         (~F.expr(result.present)).alias("deleted"),
-        settled(F.col("window_end"), F.lit(stamp.high_water), stamp.allowed).alias("settled"),
+        result.settled(earlier(F.lit(stamp.high_water), stamp.allowed)).alias("settled"),
         F.lit(stamp.epoch).cast("int").alias("epoch"),
         F.lit(stamp.log_version).cast("long").alias("log_version"),
         F.lit(stamp.written_at).alias("written_at"),
@@ -60,18 +62,35 @@ def stamped(revisions: DataFrame, result: Result, stamp: Stamp, *, cause: Cause)
     )
 
 
-def repairs(log: DataFrame, touched: DataFrame, result: Result) -> DataFrame:
-    """The results with the identities `touched`, computed anew from `log`."""
-    return result.revisions(result.bearing_on(log, touched))
+def folded(engine: DataFrame, result: Result) -> DataFrame:
+    """The engine's rows of one micro-batch, one a key: a join tells every match, and the preferred one counts."""
+    if result.prefer is None:
+        return engine
+    others = [name for name in result.columns if name not in result.identity]
+    chosen = F.max_by(F.struct(*others), F.struct(F.expr(result.prefer))).alias("chosen")
+    return engine.groupBy(*result.identity).agg(chosen).select(*result.identity, "chosen.*").select(*result.columns)
 
 
 def ranking(changelog: DataFrame, result: Result, *, epoch: int, log_version: int) -> DataFrame:
     """The winning revision of each key as of `log_version`, deleted ones included."""
     known = changelog.where((F.col("epoch") == epoch) & (F.col("log_version") <= log_version))
-    rank = F.struct(F.col("cause") == "late", F.col("log_version"))
+    rank = [F.col("cause") == "late", F.col("log_version")]
+    if result.prefer is not None:
+        rank.insert(1, F.when(F.col("cause") == "on_time", F.expr(result.prefer)))
+    if not result.window.ends_by_itself:
+        rank.insert(0, F.col("window_end"))
     others = [name for name in known.columns if name not in result.identity]
-    winner = F.max_by(F.struct(*others), rank).alias("winner")
-    return known.groupBy(*result.identity).agg(winner).select(*result.identity, "winner.*")
+    winner = F.max_by(F.struct(*others), F.struct(*rank)).alias("winner")
+    winners = known.groupBy(*result.identity).agg(winner).select(*result.identity, "winner.*")
+    return winners if result.window.ends_by_itself else _outermost(winners, result)
+
+
+def _outermost(sessions: DataFrame, result: Result) -> DataFrame:
+    """Those that lie within no other of their key: none that starts earlier ends as late."""
+    earlier_ones = Window.partitionBy(*result.key).orderBy("window_start").rowsBetween(Window.unboundedPreceding, -1)
+    reached = F.max("window_end").over(earlier_ones)
+    outer = reached.isNull() | (reached < F.col("window_end"))
+    return sessions.withColumn("outer", outer).where("outer").drop("outer")
 
 
 def kappa_view(changelog: DataFrame, result: Result, *, epoch: int, log_version: int) -> DataFrame:

@@ -17,7 +17,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from .clock import Clock
-from .kinds import COLUMN_TYPES, KINDS, Field, Kind, fields
+from .kind import COLUMN_TYPES, Field, Kind
+from .kinds import KINDS, fields
 
 TIMES = ("occurred_at", "sent_at", "received_at")
 TIME_PATTERN = r"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d([.]\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)\\z"

@@ -1,35 +1,56 @@
-"""The declaration of a result. Stream, repair, batch, views and reconciliation all follow from it."""
+"""The declaration of a result. Stream, repair, batch, views, reconciliation and documentation all follow from it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Literal
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructField, StructType, TimestampType
 
-from .lateness import late
-from .windows import Tumbling
+from .shape import Part, Shape
 
-Compute = Callable[[DataFrame, Tumbling, Sequence[str]], DataFrame]
+Compute = Callable[[DataFrame, Any, Sequence[str]], DataFrame]
+Way = Literal["engine", "recompute"]
 
 
 @dataclass(frozen=True)
 class Value:
-    """One value column of a result."""
+    """One value column of a result.
+
+    `error` is how far two answers may be apart, as a share of the greater one: what a sketch states of itself, else
+    nothing. A value that is not `compared` is carried along; another one speaks for it.
+    """
 
     name: str
     type: DataType
     meaning: str
+    error: float = 0.0
+    compared: bool = True
+
+
+@dataclass(frozen=True)
+class Derived:
+    """Columns that only the view has, computed from the rows of the result."""
+
+    values: tuple[Value, ...]
+    compute: Callable[[DataFrame, Any], DataFrame]
+    hides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """A result per key and window. `compute` serves a streaming and a static DataFrame alike.
 
-    `compute(events, window, alongside)` groups by the key, the window and the columns `alongside` (the reconciliation
-    puts a hypothesis there, to try many at once) and returns them with `window_start`, `window_end` and the values.
-    `present` is a predicate over the values, for results that can vanish again; rows without it do not exist.
+    `compute(events, window, alongside)` gets rows of the log of the declared kinds; where the window is tumbling or
+    hopping each has its `window`. It groups them by the columns `alongside` (the reconciliation puts a hypothesis there,
+    to try many at once), the key and the window, and returns these with the values.
+
+    `by` are the columns of an event that say which keys it can bear upon, if they are not the key itself. `present` is
+    a predicate over the values, for results that can vanish again; rows without it do not exist. `way` says how the
+    stream computes it: by the engine's operator, with repairs of what late rows touched, or by recomputing what any row
+    touched. `prefer` is for an engine that tells a row more than once: the greatest counts.
     """
 
     name: str
@@ -37,9 +58,14 @@ class Result:
     kinds: tuple[str, ...]
     key: tuple[str, ...]
     values: tuple[Value, ...]
-    window: Tumbling
+    window: Shape
     compute: Compute
+    by: tuple[str, ...] | None = None
+    key_types: Mapping[str, DataType] = field(default_factory=dict)
     present: str = "true"
+    way: Way = "engine"
+    prefer: str | None = None
+    derived: Derived | None = None
     version: int = 1
 
     @property
@@ -53,6 +79,11 @@ class Result:
         return (*self.key, "window_start")
 
     @property
+    def grouping(self) -> tuple[str, ...]:
+        """The columns of an event that say which keys it can bear upon."""
+        return self.key if self.by is None else self.by
+
+    @property
     def columns(self) -> tuple[str, ...]:
         return (*self.key, "window_start", "window_end", *self.value_names)
 
@@ -61,20 +92,33 @@ class Result:
         return tuple(value.name for value in self.values)
 
     @property
+    def errors(self) -> dict[str, float]:
+        """What two answers are compared by, each with the share that they may be apart."""
+        end = {} if self.window.ends_by_itself else {"window_end": 0.0}
+        return end | {value.name: value.error for value in self.values if value.compared}
+
+    @property
     def schema(self) -> StructType:
-        keys = [StructField(name, StringType()) for name in self.key]
+        keys = [StructField(name, self.key_types.get(name, StringType())) for name in self.key]
         window = [StructField("window_start", TimestampType()), StructField("window_end", TimestampType())]
         return StructType([*keys, *window, *(StructField(value.name, value.type) for value in self.values)])
 
     def of(self, events: DataFrame, alongside: Sequence[str] = ()) -> DataFrame:
         """The result over `events`, which are rows of the log of any kind, without what is not present."""
-        return self.revisions(events, alongside).where(self.present)
+        return self.computed(self.placed(events), alongside).where(self.present)
 
-    def revisions(self, events: DataFrame, alongside: Sequence[str] = ()) -> DataFrame:
-        """The result over `events` with a row for every key and window they touch, present or not."""
-        relevant = events.where(self.concerns())
-        columns = (*alongside, *self.columns)
-        return self.compute(relevant, self.window, alongside).select(*columns)
+    def on_time(self, events: DataFrame, allowed: timedelta) -> DataFrame:
+        """The revisions over those of `events` that are not late: what the engine computes."""
+        return self.computed(self.placed(events).where(~self.late(allowed)))
+
+    def placed(self, events: DataFrame) -> DataFrame:
+        """The rows that this result reads, once for each window that they belong to."""
+        return self.window.placed(events.where(self.concerns()))
+
+    def computed(self, placed: DataFrame, alongside: Sequence[str] = ()) -> DataFrame:
+        """The result over placed rows, with a row for every key and window they touch, present or not."""
+        rows = self.window.finished(self.compute(placed, self.window, alongside))
+        return rows.select(*alongside, *self.columns)
 
     def concerns(self) -> Column:
         """Whether a row of the log is of a kind that this result reads.
@@ -85,19 +129,37 @@ class Result:
         return F.when(F.col("event_time").isNotNull(), F.col("kind").isin(*self.kinds)).otherwise(False)
 
     def late(self, allowed: timedelta) -> Column:
-        """Whether a row of the log came too late for the engine to own its result."""
-        return late(self.window, allowed)
+        """Whether a placed row came too late for the engine to own its result."""
+        return self.window.late(allowed)
 
-    def within(self, first: datetime, last: datetime) -> Column:
-        """Whether a row of the log can bear upon a window that starts in `[first, last]`; Delta skips files by it."""
-        return F.col("event_time").between(F.lit(first), F.lit(last + self.window.size))
+    def settled(self, before: Column) -> Column:
+        """Whether only late rows can still change a row of the result; `before` is `high_water - D`."""
+        return self.window.settled(before)
 
-    def touched(self, events: DataFrame) -> DataFrame:
-        """The identities of the rows of this result that `events` bear upon."""
-        start = self.window.start(F.col("event_time")).alias("window_start")
-        return events.where(self.concerns()).select(*self.key, start).distinct()
+    def touched(self, rows: DataFrame, log: DataFrame) -> DataFrame:
+        """What placed `rows` bear upon, with the stretch of event time that it reaches."""
+        return self.window.touched(rows, log.where(self.concerns()), self.grouping)
 
-    def bearing_on(self, events: DataFrame, identities: DataFrame) -> DataFrame:
-        """Those of `events` that bear upon the rows named by `identities`: all that is needed to compute them."""
-        placed = events.where(self.concerns()).withColumn("window_start", self.window.start(F.col("event_time")))
-        return placed.join(F.broadcast(identities), list(self.identity), "left_semi").drop("window_start")
+    def touched_again(self, results: DataFrame) -> DataFrame:
+        """The same for rows of the result."""
+        return self.window.touched_again(results, self.grouping)
+
+    def repaired(self, part: Part, touched: DataFrame) -> DataFrame:
+        """The touched rows of the result, computed from a part of the log."""
+        return self.window.repaired(part, touched, self.grouping, self.computed)
+
+    def bearing(self, events: DataFrame, keys: DataFrame) -> DataFrame:
+        """Each of `events` once for each of `keys` that it can bear upon, with the key as `about`."""
+        named = keys.select(self.about(), *self.grouping, "window_start", "window_end")
+        return self.window.bearing(events.where(self.concerns()), named, self.grouping)
+
+    def about(self) -> Column:
+        """The identity of a row in one column."""
+        return F.struct(*self.identity).alias("about")
+
+    def shown(self, rows: DataFrame) -> DataFrame:
+        """Rows of the result as a reader sees them, with the columns that only the view has."""
+        rows = rows.select(*self.columns)
+        if self.derived is None:
+            return rows
+        return self.derived.compute(rows, self.window).drop(*self.derived.hides)

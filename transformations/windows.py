@@ -1,36 +1,63 @@
-"""Windows over event time, aligned to 1970-01-01T00:00Z as Spark aligns them."""
+"""Windows of one size, aligned to 1970-01-01T00:00Z: tumbling and hopping. They are half-open, `[start, end)`.
 
+An event on the boundary belongs to the later window. A row is late for a window that ended at or before
+`high_water - D`; of the hopping windows that hold a row it can be late for some and in time for others.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import ClassVar
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from .durations import milliseconds, written
-
-
-def earlier(moment: Column, by: timedelta) -> Column:
-    """`moment - by`."""
-    return F.timestamp_millis(F.unix_millis(moment) - F.lit(milliseconds(by)))
+from .shape import Part, Revisions, Shape, later
 
 
 @dataclass(frozen=True)
-class Tumbling:
-    """Windows of one size, side by side: `[start, start + size)`, closed at the start and open at the end."""
+class Aligned(Shape):
+    """What tumbling and hopping windows have in common."""
 
     size: timedelta
 
-    def __post_init__(self) -> None:
-        if milliseconds(self.size) <= 0:
-            raise ValueError(f"a window needs a size above zero, not {self.size}")
+    def window(self) -> Column:
+        """The window of an event. It has to be Spark's own: the engine's watermark works on nothing else."""
+        return F.window("event_time", written(self.size))
 
-    @property
-    def parameters(self) -> dict[str, str]:
-        return {"size": written(self.size)}
+    def placed(self, events: DataFrame) -> DataFrame:
+        return events.withColumn("window", self.window())
 
-    def grouping(self, event_time: str) -> Column:
-        """The window as a grouping key. It has to be Spark's own: the engine's watermark works on nothing else."""
-        return F.window(event_time, written(self.size)).alias("window")
+    def finished(self, rows: DataFrame) -> DataFrame:
+        return rows.withColumns({"window_start": F.col("window.start"), "window_end": F.col("window.end")})
+
+    def deadline(self) -> Column:
+        return F.col("window.end")
+
+    def touched(self, rows: DataFrame, log: DataFrame, by: Sequence[str]) -> DataFrame:  # noqa: ARG002
+        start, end = F.col("window.start"), F.col("window.end")
+        return rows.select(*by, start.alias("window_start"), start.alias("first"), end.alias("last")).distinct()
+
+    def repaired(self, part: Part, touched: DataFrame, by: Sequence[str], revisions: Revisions) -> DataFrame:
+        windows = touched.select(*by, "window_start")
+        mine = self._with_start(part.rows).join(F.broadcast(windows), [*by, "window_start"], "left_semi")
+        return revisions(mine.drop("window_start"))
+
+    def bearing(self, events: DataFrame, keys: DataFrame, by: Sequence[str]) -> DataFrame:
+        windows = keys.select("about", *by, "window_start")
+        placed = self._with_start(self.placed(events))
+        return placed.join(F.broadcast(windows), [*by, "window_start"]).drop("window_start")
+
+    def _with_start(self, placed: DataFrame) -> DataFrame:
+        return placed.withColumn("window_start", F.col("window.start"))
+
+
+@dataclass(frozen=True)
+class Tumbling(Aligned):
+    """Windows side by side: each event is in one. Flink and Spark say tumbling, Beam fixed."""
+
+    name: ClassVar[str] = "tumbling window"
 
     def start(self, event_time: Column) -> Column:
         """The start of the window that holds `event_time`, as plain arithmetic for rows that are not grouped."""
@@ -39,4 +66,20 @@ class Tumbling:
 
     def end(self, event_time: Column) -> Column:
         """The end of the window that holds `event_time`; the window does not contain it."""
-        return earlier(self.start(event_time), -self.size)
+        return later(self.start(event_time), self.size)
+
+
+@dataclass(frozen=True)
+class Hopping(Aligned):
+    """Windows of one size that begin every `slide`: an event is in `size / slide` of them. Spark and Beam say sliding."""
+
+    name: ClassVar[str] = "hopping window"
+    slide: timedelta
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.slide > self.size:
+            raise ValueError(f"windows of {self.size} that begin every {self.slide} would leave events out")
+
+    def window(self) -> Column:
+        return F.window("event_time", written(self.size), written(self.slide))

@@ -1,13 +1,16 @@
 """Generated logs, written commit by commit as ingestion would, and a plain-Python answer to what they mean.
 
 Nothing here uses the transformations: order, high-water mark, windows and sums are computed a second time.
+A row is a tuple: key columns, start and end of the window, values. Times are aware datetimes in UTC.
 """
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import chain, pairwise
 
 from deliveries import START
 from hypothesis import strategies as st
@@ -18,55 +21,117 @@ from lakehouse.log import EVENTS, SCHEMAS, create_log, position
 from lakehouse.tables import Transaction, append
 from transformations.durations import to_millis
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
 WINDOW = timedelta(seconds=10)
+WINDOWS: dict[str, dict[str, timedelta]] = {
+    "team_scores": {"size": WINDOW},
+    "level_ups": {"size": WINDOW},
+    "game_pulse": {"size": WINDOW},
+    "player_pace": {"size": timedelta(seconds=20), "slide": timedelta(seconds=5)},
+    "player_sessions": {"gap": timedelta(seconds=6)},
+    "reaction_times": {"size": WINDOW},
+    "active_players": {"size": timedelta(seconds=30)},
+    "lifetime_totals": {},
+    "hot_minutes": {"size": WINDOW},
+    "pop_streaks": {"size": timedelta(minutes=5)},
+    "offer_outcomes": {"within": timedelta(seconds=20)},
+    "click_through": {"size": timedelta(seconds=30), "within": timedelta(seconds=20)},
+    "league_scores": {"size": WINDOW},
+}
+"""Short ones: a log of a few dozen arrivals crosses many edges."""
 GOAL = 500
+STREAK = 10
 
 
 @dataclass(frozen=True)
 class Arrival:
     event_id: str
     millis: int  # event time after START
-    team: str
-    player: str
-    bubbles: int
+    team: str = "blue"
+    player: str = "alice"
+    bubbles: int = 1
     kind: str = "bubbles_popped"
+    reaction_ms: int | None = None
+    offer: str | None = None
+    league: str | None = None
 
     @property
     def event_time(self) -> datetime:
-        return START + timedelta(milliseconds=self.millis)
+        return START + self.millis * MILLISECOND
 
     @property
-    def window(self) -> datetime:
-        size = WINDOW // timedelta(milliseconds=1)
-        return START + timedelta(milliseconds=self.millis // size * size)
+    def said(self) -> dict[str, object]:
+        """The columns of the log that an event of this kind fills."""
+        if self.kind == "heartbeat":
+            return {}
+        if self.kind == "league_changed":
+            return {"player_id": self.player, "league": self.league}
+        if self.kind in ("offer_shown", "offer_clicked"):
+            return {"player_id": self.player, "offer_id": self.offer}
+        popped = {"bubbles": self.bubbles, "reaction_ms": self.reaction_ms}
+        return {"team_id": self.team, "player_id": self.player, **popped}
+
+
+Log = Sequence[Sequence[Arrival]]
+Row = tuple[object, ...]
+
+GRID = 500
+STEPS = [0, 0, 1, 500, 1000, 1000, 2500, 5000]
+LAGS = [0] * 10 + [1, 1, 4000, 5000, 6000, 10_000, 20_000, 20_000, 30_000, 35_000, 90_000]
+UNTIL_CLICK = [0, 1, 4000, 10_000, 20_000, 20_000, 20_001, -1]
+KINDS = ["bubbles_popped"] * 14 + ["offer_shown"] * 2 + ["offer_clicked"] * 2 + ["league_changed"] * 2 + ["heartbeat"]
 
 
 @st.composite
 def commits(draw: st.DrawFn, *, least: int = 2, most: int = 5) -> list[list[Arrival]]:
-    """Commits of arrivals: time goes on, most arrive at once, some far behind, some are heartbeats."""
+    """Commits of arrivals: time goes on, most arrive at once, some far behind.
+
+    A step of a millisecond is made good by the next larger one: otherwise no later time would lie on an edge again.
+    """
     found: list[list[Arrival]] = []
-    now = 0
+    shown: list[Arrival] = []
+    now = draw(st.sampled_from([0, 90_000, 270_000]))
     for number in range(draw(st.integers(least, most))):
         commit = []
-        for place in range(draw(st.integers(1, 14))):
-            now += draw(st.sampled_from([0, 1, 500, 1000, 2500, 5000]))
-            lag = draw(st.sampled_from([0, 0, 0, 0, 1, 4000, 10_000, 20_000, 35_000, 90_000]))
-            kind = draw(st.sampled_from(["bubbles_popped"] * 9 + ["heartbeat"]))
-            commit.append(
-                Arrival(
-                    event_id=f"{number}-{place}",
-                    millis=max(now - lag, 0),
-                    team=draw(st.sampled_from(["blue", "red"])),
-                    player=draw(st.sampled_from(["alice", "bob", "carol"])),
-                    bubbles=draw(st.sampled_from([-150, -20, 1, 7, 250, 400])),
-                    kind=kind,
-                )
-            )
+        for place in range(draw(st.integers(1, 20))):
+            step = draw(st.sampled_from(STEPS))
+            now = now + step if step < GRID else now // GRID * GRID + step
+            arrival = draw(_arrival(f"{number}-{place}", max(now - draw(st.sampled_from(LAGS)), 0), shown))
+            if arrival.kind == "offer_shown":
+                shown.append(arrival)
+            now = max(now, arrival.millis)
+            commit.append(arrival)
         found.append(commit)
     return found
 
 
-def write_log(spark: SparkSession, lake: Lake, log: Sequence[Sequence[Arrival]], *, horizon: timedelta) -> None:
+@st.composite
+def _arrival(draw: st.DrawFn, event_id: str, millis: int, shown: list[Arrival]) -> Arrival:
+    """An event of any kind at this time; a click mostly follows one of the offers that were shown, at its own distance."""
+    kind = draw(st.sampled_from(KINDS))
+    if kind == "heartbeat":
+        return Arrival(event_id, millis, kind=kind)
+    if kind == "offer_clicked" and (offer := draw(st.sampled_from([None, *shown, *shown]))):
+        clicked_at = max(offer.millis + draw(st.sampled_from(UNTIL_CLICK)), 0)
+        return dataclasses.replace(offer, event_id=event_id, millis=clicked_at, kind=kind)
+    player = draw(st.sampled_from(["alice", "alice", "alice", "alice", "bob", "carol"]))  # often one: streaks fill up
+    if kind in ("offer_shown", "offer_clicked"):
+        offered = draw(st.sampled_from(["o1", "o1", "o2", "o3"]))
+        return Arrival(event_id, millis, player=player, kind=kind, offer=offered)
+    if kind == "league_changed":
+        return Arrival(event_id, millis, player=player, kind=kind, league=draw(st.sampled_from(["bronze", "gold"])))
+    return Arrival(
+        event_id,
+        millis,
+        team=draw(st.sampled_from(["blue", "red"])),
+        player=player,
+        bubbles=draw(st.sampled_from([-150, -20, 1, 7, 250, 400])),
+        reaction_ms=draw(st.sampled_from([None, 0, 120, 231, 231, 407, 1999])),
+    )
+
+
+def write_log(spark: SparkSession, lake: Lake, log: Log, *, horizon: timedelta) -> None:
     """Append each commit that the log does not have yet, with what ingestion says of it."""
     create_log(spark, lake, horizon=horizon)
     written = position(lake).batch
@@ -76,18 +141,10 @@ def write_log(spark: SparkSession, lake: Lake, log: Sequence[Sequence[Arrival]],
         for arrival in commit:
             seq += 1
             mark = arrival.event_time if mark is None else max(mark, arrival.event_time)
-            played = arrival.kind == "bubbles_popped"
-            row = dict.fromkeys(SCHEMAS[EVENTS].names)
+            row: dict[str, object] = dict.fromkeys(SCHEMAS[EVENTS].names)
             row |= {"seq": seq, "event_time": arrival.event_time, "high_water": mark, "occurred_at": arrival.event_time}
-            row |= {
-                "event_id": arrival.event_id,
-                "kind": arrival.kind,
-                "batch": batch,
-                "file": "generated",
-                "line": seq,
-            }
-            if played:
-                row |= {"team_id": arrival.team, "player_id": arrival.player, "bubbles": arrival.bubbles}
+            row |= {"event_id": arrival.event_id, "kind": arrival.kind, **arrival.said}
+            row |= {"batch": batch, "file": "generated", "line": seq}
             rows.append(tuple(row.values()))
         if batch <= written:
             continue
@@ -99,7 +156,16 @@ def write_log(spark: SparkSession, lake: Lake, log: Sequence[Sequence[Arrival]],
         assert mark is not None and said["high_water"] == to_millis(mark)
 
 
-def marks(log: Sequence[Sequence[Arrival]]) -> Iterator[tuple[int, Arrival, datetime]]:
+def renumbered(arrivals: Sequence[Arrival], sizes: Sequence[int]) -> list[list[Arrival]]:
+    """The arrivals in this order, cut into commits of these sizes; ids stay with their arrivals."""
+    rest, cut = list(arrivals), []
+    for size in sizes:
+        cut.append([dataclasses.replace(arrival) for arrival in rest[:size]])
+        rest = rest[size:]
+    return [commit for commit in cut if commit]
+
+
+def marks(log: Log) -> Iterator[tuple[int, Arrival, datetime]]:
     """Each arrival with the number of its commit and the high-water mark at it."""
     mark = None
     for number, commit in enumerate(log):
@@ -108,51 +174,245 @@ def marks(log: Sequence[Sequence[Arrival]]) -> Iterator[tuple[int, Arrival, date
             yield number, arrival, mark
 
 
-def on_time(log: Sequence[Sequence[Arrival]], allowed: timedelta) -> list[list[Arrival]]:
-    """The log without what is late: the window had ended at or before the mark less the allowed lateness."""
+def on_time(log: Log, allowed: timedelta) -> list[list[Arrival]]:
+    """The log without what is late for `WINDOW`: it had ended at or before the mark less the allowed lateness."""
     kept: list[list[Arrival]] = [[] for _ in log]
     for number, arrival, mark in marks(log):
-        if arrival.window + WINDOW > mark - allowed:
+        if _floor(arrival.event_time, WINDOW) + WINDOW > mark - allowed:
             kept[number].append(arrival)
     return kept
 
 
-def team_scores(log: Sequence[Sequence[Arrival]]) -> set[tuple[object, ...]]:
-    cells = defaultdict(list)
-    for arrival in (arrival for commit in log for arrival in commit if arrival.kind == "bubbles_popped"):
-        cells[arrival.team, arrival.window].append(arrival)
-    return {
-        (
-            *(team, window, window + WINDOW),
-            *(sum(a.bubbles for a in pops), len(pops), min(a.bubbles for a in pops), max(a.bubbles for a in pops)),
-            len({a.player for a in pops}),
-        )
-        for (team, window), pops in cells.items()
-    }
+def _floor(moment: datetime, size: timedelta) -> datetime:
+    """The last multiple of `size` after the epoch that is at or before the moment."""
+    return EPOCH + (moment - EPOCH) // size * size
 
 
-def level_ups(log: Sequence[Sequence[Arrival]]) -> set[tuple[object, ...]]:
-    cells = defaultdict(list)
-    for arrival in (arrival for commit in log for arrival in commit if arrival.kind == "bubbles_popped"):
-        cells[arrival.team, arrival.window].append(arrival)
-    found = set()
-    for (team, window), pops in cells.items():
+def _in_order(arrivals: Iterable[Arrival], kind: str = "bubbles_popped") -> list[Arrival]:
+    return sorted((a for a in arrivals if a.kind == kind), key=lambda a: (a.millis, a.event_id))
+
+
+def _by(trait: str, arrivals: Iterable[Arrival]) -> dict[str, list[Arrival]]:
+    """The arrivals per team or player, each in the order that they had."""
+    groups: dict[str, list[Arrival]] = defaultdict(list)
+    for arrival in arrivals:
+        groups[getattr(arrival, trait)].append(arrival)
+    return groups
+
+
+def _bubbles(pops: Iterable[Arrival]) -> int:
+    return sum(pop.bubbles for pop in pops)
+
+
+# Results of a window: its rows from its pops, which come in the order of (time, id). The window is half-open.
+
+
+def team_scores(start: datetime, end: datetime, pops: list[Arrival]) -> Iterator[Row]:
+    for team, own in _by("team", pops).items():
+        each = [pop.bubbles for pop in own]
+        yield (team, start, end, sum(each), len(each), min(each), max(each), len(_by("player", own)))
+
+
+def level_ups(start: datetime, end: datetime, pops: list[Arrival]) -> Iterator[Row]:
+    for team, own in _by("team", pops).items():
         total = 0
-        for pop in sorted(pops, key=lambda a: (a.millis, a.event_id)):
+        for pop in own:
             total += pop.bubbles
             if total >= GOAL:
-                found.add((team, window, window + WINDOW, pop.event_time))
+                yield (team, start, end, pop.event_time)
                 break
-    return found
 
 
-ANSWERS = {"team_scores": team_scores, "level_ups": level_ups}
+def game_pulse(start: datetime, end: datetime, pops: list[Arrival]) -> Iterator[Row]:
+    yield (start, end, len(pops), _bubbles(pops), len(_by("player", pops)))
 
 
-def renumbered(arrivals: Sequence[Arrival], sizes: Sequence[int]) -> list[list[Arrival]]:
-    """The arrivals in this order, cut into commits of these sizes; ids stay with their arrivals."""
-    rest, cut = list(arrivals), []
-    for size in sizes:
-        cut.append([dataclasses.replace(arrival) for arrival in rest[:size]])
-        rest = rest[size:]
-    return [commit for commit in cut if commit]
+def player_pace(start: datetime, end: datetime, pops: list[Arrival]) -> Iterator[Row]:
+    for player, own in _by("player", pops).items():
+        yield (player, start, end, _bubbles(own), len(own))
+
+
+def reaction_times(start: datetime, end: datetime, pops: list[Arrival]) -> Iterator[Row]:
+    for team, own in _by("team", pops).items():
+        times = sorted(pop.reaction_ms for pop in own if pop.reaction_ms is not None)
+        if times:
+            yield (team, start, end, *(_percentile(times, share) for share in (0.5, 0.95, 0.99)))
+
+
+def _percentile(ordered: list[int], share: float) -> float:
+    """Interpolated between the two neighbours of the position, as `PERCENTILE_CONT` is; equal ones are the answer."""
+    position = share * (len(ordered) - 1)
+    lower = int(position)
+    upper = lower if position == lower else lower + 1
+    if ordered[lower] == ordered[upper]:
+        return float(ordered[lower])
+    return ordered[lower] * (upper - position) + ordered[upper] * (position - lower)
+
+
+def active_players(start: datetime, end: datetime, pops: list[Arrival]) -> Iterator[Row]:
+    yield (start, end, len(_by("player", pops)))
+
+
+def pop_streaks(start: datetime, end: datetime, pops: list[Arrival]) -> Iterator[Row]:
+    for player, own in _by("player", pops).items():
+        for streak in range(1, len(own) // STREAK + 1):
+            ten = own[(streak - 1) * STREAK : streak * STREAK]
+            yield (player, streak, start, end, ten[-1].millis - ten[0].millis, _bubbles(ten))
+
+
+OF_A_WINDOW: dict[str, Callable[[datetime, datetime, list[Arrival]], Iterator[Row]]] = {
+    "team_scores": team_scores,
+    "level_ups": level_ups,
+    "game_pulse": game_pulse,
+    "player_pace": player_pace,
+    "reaction_times": reaction_times,
+    "active_players": active_players,
+    "pop_streaks": pop_streaks,
+}
+
+
+# Results that reach beyond a window: their rows from all arrivals, in any order.
+
+
+def player_sessions(arrivals: list[Arrival]) -> Iterator[Row]:
+    """Neighbours that are exactly the gap apart belong together."""
+    gap = WINDOWS["player_sessions"]["gap"]
+    for player, own in _by("player", _in_order(arrivals)).items():
+        sessions = [[own[0]]]
+        for last, pop in pairwise(own):
+            if pop.event_time - last.event_time > gap:
+                sessions.append([])
+            sessions[-1].append(pop)
+        for pops in sessions:
+            yield (player, pops[0].event_time, pops[-1].event_time + gap, len(pops), _bubbles(pops))
+
+
+def lifetime_totals(arrivals: list[Arrival]) -> Iterator[Row]:
+    for player, own in _by("player", _in_order(arrivals)).items():
+        each = [pop.bubbles for pop in own]
+        values = (sum(each), len(each), min(each), max(each), own[0].event_time, own[-1].event_time)
+        yield (player, EPOCH, None, *values)
+
+
+def hot_minutes(arrivals: list[Arrival]) -> Iterator[Row]:
+    """Each pop that brings its team to the goal, counted over the window that ends with it: (t - size, t]."""
+    size = WINDOWS["hot_minutes"]["size"]
+    for team, own in _by("team", _in_order(arrivals)).items():
+        before: int | None = None
+        for place, pop in enumerate(own):
+            reach = [p for p in own[: place + 1] if p.event_time > pop.event_time - size]
+            bubbles = _bubbles(reach)
+            if bubbles >= GOAL and (before is None or before < GOAL):
+                end = pop.event_time + MILLISECOND
+                yield (team, pop.event_id, end - size, end, bubbles, before)
+            before = bubbles
+
+
+def _outcomes(
+    arrivals: list[Arrival], within: timedelta
+) -> Iterator[tuple[str, str | None, datetime, datetime | None]]:
+    """Player, offer, when it was shown, and the first click from then until `within` later, both included."""
+    shown = {(a.player, a.offer, a.event_time) for a in arrivals if a.kind == "offer_shown"}
+    clicks = [(a.player, a.offer, a.event_time) for a in arrivals if a.kind == "offer_clicked"]
+    for player, offer, at in shown:
+        times = [time for who, what, time in clicks if (who, what) == (player, offer) and at <= time <= at + within]
+        yield (player, offer, at, min(times, default=None))
+
+
+def offer_outcomes(arrivals: list[Arrival]) -> Iterator[Row]:
+    within = WINDOWS["offer_outcomes"]["within"]
+    for player, offer, shown, clicked in _outcomes(arrivals, within):
+        yield (player, offer, shown, shown + within, clicked)
+
+
+def click_through(arrivals: list[Arrival]) -> Iterator[Row]:
+    """Counted in the window in which the offer was shown, whenever it was clicked."""
+    size, within = WINDOWS["click_through"]["size"], WINDOWS["click_through"]["within"]
+    clicked: dict[datetime, list[bool]] = defaultdict(list)
+    for _player, _offer, shown, click in _outcomes(arrivals, within):
+        clicked[_floor(shown, size)].append(click is not None)
+    for start, each in clicked.items():
+        yield (start, start + size, len(each), sum(each))
+
+
+def league_scores(arrivals: list[Arrival]) -> Iterator[Row]:
+    """A pop counts for the league that its player is in at the time of the pop, a change at that very time included."""
+    size = WINDOWS["league_scores"]["size"]
+    changes = _by("player", _in_order(arrivals, "league_changed"))
+    cells: dict[tuple[str | None, datetime], list[Arrival]] = defaultdict(list)
+    for pop in _in_order(arrivals):
+        leagues = [change.league for change in changes.get(pop.player, []) if change.millis <= pop.millis]
+        cells[leagues[-1] if leagues else "none", _floor(pop.event_time, size)].append(pop)
+    for (league, start), pops in cells.items():
+        yield (league, start, start + size, _bubbles(pops), len(pops))
+
+
+OF_ALL: dict[str, Callable[[list[Arrival]], Iterator[Row]]] = {
+    "player_sessions": player_sessions,
+    "lifetime_totals": lifetime_totals,
+    "hot_minutes": hot_minutes,
+    "offer_outcomes": offer_outcomes,
+    "click_through": click_through,
+    "league_scores": league_scores,
+}
+
+
+def answer(name: str, log: Log) -> set[Row]:
+    """The rows of a result over the whole log."""
+    if name in OF_A_WINDOW:
+        return _of_windows(name, ((arrival, None) for arrival in chain(*log)))
+    return set(OF_ALL[name](list(chain(*log))))
+
+
+ANSWERS: dict[str, Callable[[Log], set[Row]]] = {name: partial(answer, name) for name in WINDOWS}
+
+
+def on_time_answer(name: str, log: Log, allowed: timedelta) -> set[Row]:
+    """The rows of a result over what is not late for it.
+
+    Late for a window: it had ended at or before the mark less the allowed lateness. A row of overlapping windows can be
+    late for some of them. Beyond windows it is the row's own time that counts; a total over all time is never late.
+    """
+    if name == "lifetime_totals":
+        return answer(name, log)
+    if name in OF_A_WINDOW:
+        return _of_windows(name, ((arrival, mark - allowed) for _, arrival, mark in marks(log)))
+    return set(OF_ALL[name]([arrival for _, arrival, mark in marks(log) if arrival.event_time > mark - allowed]))
+
+
+def _of_windows(name: str, arrivals: Iterable[tuple[Arrival, datetime | None]]) -> set[Row]:
+    """The rows of all windows. Each arrival comes with the time until which windows are closed to it."""
+    size = WINDOWS[name]["size"]
+    slide = WINDOWS[name].get("slide", size)
+    windows: dict[datetime, list[Arrival]] = defaultdict(list)
+    for arrival, closed in arrivals:
+        start = _floor(arrival.event_time, slide)
+        while arrival.event_time < start + size:
+            if closed is None or start + size > closed:
+                windows[start].append(arrival)
+            start -= slide
+    filled = {start: _in_order(found) for start, found in windows.items()}
+    return {row for start, pops in filled.items() if pops for row in OF_A_WINDOW[name](start, start + size, pops)}
+
+
+KEY_COLUMNS = {name: 1 for name in WINDOWS} | {
+    **dict.fromkeys(["game_pulse", "active_players", "click_through"], 0),
+    **dict.fromkeys(["hot_minutes", "pop_streaks", "offer_outcomes"], 2),
+}
+
+
+def settled(name: str, row: Row, before: datetime) -> bool:
+    """Whether the row is final but for late events; totals over all time are taken as they stand.
+
+    `before` is the mark less the allowed lateness. A click that is just on time may come exactly at the bound, so offers
+    settle strictly after it.
+    """
+    if name == "lifetime_totals":
+        return True
+    end = row[KEY_COLUMNS[name] + 1]
+    assert isinstance(end, datetime)
+    if name == "offer_outcomes":
+        return end < before
+    if name == "click_through":
+        return end + WINDOWS[name]["within"] < before
+    return end <= before

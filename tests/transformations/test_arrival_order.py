@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from transformations.arrival import content, in_order, with_first
 from transformations.durations import to_millis
-from transformations.kinds import COLUMN_TYPES, fields
+from transformations.kind import COLUMN_TYPES
+from transformations.kinds import fields
 
 COLUMNS = ", ".join(
     [

@@ -1,4 +1,4 @@
-"""The witness: both results straight from the landing files, in plain SQL, by an engine of its own (DuckDB).
+"""The witness: every result straight from the landing files, in plain SQL, by an engine of its own (DuckDB).
 
 It shares no code with the product, nor its recipe: two layers with one shared function would also share its mistakes.
 What it knows it knows from docs/landing-format.md and the definition of the results. Times are whole milliseconds.
@@ -18,7 +18,9 @@ KINDS = {
 OPTIONAL = {"bubbles_popped": {"reaction_ms": "INTEGER"}}
 CONTENT = ("kind", "occurred_at", "player_id", "team_id", "bubbles", "reaction_ms", "offer_id", "league")
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)"
-WINDOW, ALLOWED, WRONG_CLOCK, FUTURE, GOAL = 60_000, 300_000, 30_000, 600_000, 500
+SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
+WINDOW, ALLOWED, WRONG_CLOCK, FUTURE, GOAL = MINUTE, 5 * MINUTE, 30 * SECOND, 10 * MINUTE, 500
+PACE, PACE_STEP, SESSION_GAP, STREAK, CLICK_WITHIN = 5 * MINUTE, MINUTE, 15 * MINUTE, 10, HOUR
 FLOOR = 946_684_800_000
 """2000-01-01T00:00Z"""
 
@@ -97,24 +99,145 @@ FROM (SELECT {" AND ".join(f"copy.{name} IS NOT DISTINCT FROM event.{name}" for 
       FROM arrivals AS copy JOIN events AS event USING (event_id) WHERE copy.delivery > 1)
 """
 
-POPS = f"""
-CREATE TABLE pops AS
-SELECT *, event_time - ((event_time % {WINDOW}) + {WINDOW}) % {WINDOW} AS window_start FROM events WHERE kind = 'bubbles_popped'
-"""
+POPS = "CREATE TABLE pops AS SELECT * FROM events WHERE kind = 'bubbles_popped'"
 
-TEAM_SCORES = """
-SELECT team_id, window_start, sum(bubbles)::BIGINT, count(*), min(bubbles), max(bubbles), count(DISTINCT player_id)
+
+def start(size: int, moment: str = "event_time") -> str:
+    """The start of the tumbling window that the moment lies in. No event is from before 1970, which windows begin at."""
+    return f"({moment} - {moment} % {size})"
+
+
+TEAM_SCORES = f"""
+SELECT team_id, {start(WINDOW)} AS window_start, sum(bubbles)::BIGINT, count(*), min(bubbles), max(bubbles),
+       count(DISTINCT player_id)
 FROM pops GROUP BY ALL ORDER BY window_start, team_id
 """
 
 LEVEL_UPS = f"""
 SELECT team_id, window_start, min(event_time) AS reached_at
-FROM (SELECT *, sum(bubbles) OVER (PARTITION BY team_id, window_start ORDER BY event_time, event_id
-                                   ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total FROM pops)
+FROM (SELECT *, {start(WINDOW)} AS window_start,
+             sum(bubbles) OVER (PARTITION BY team_id, {start(WINDOW)} ORDER BY event_time, event_id
+                                ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS total FROM pops)
 WHERE total >= {GOAL} GROUP BY ALL ORDER BY window_start, team_id
 """
 
-QUERIES = {"team_scores": TEAM_SCORES, "level_ups": LEVEL_UPS}
+GAME_PULSE = f"""
+SELECT {start(10 * SECOND)} AS window_start, count(*), sum(bubbles)::BIGINT, count(DISTINCT player_id)
+FROM pops GROUP BY ALL ORDER BY window_start
+"""
+
+# Every start that could hold an event, joined to the events that it does hold.
+PLAYER_PACE = f"""
+WITH starts AS (SELECT unnest(range(least - {PACE}, greatest + {PACE_STEP}, {PACE_STEP})) AS window_start
+                FROM (SELECT min({start(PACE_STEP)}) AS least, max({start(PACE_STEP)}) AS greatest FROM pops))
+SELECT player_id, window_start, sum(bubbles)::BIGINT, count(*)
+FROM starts JOIN pops ON event_time >= window_start AND event_time < window_start + {PACE}
+GROUP BY ALL ORDER BY window_start, player_id
+"""
+
+PLAYER_SESSIONS = f"""
+WITH apart AS (SELECT *, event_time - lag(event_time) OVER (PARTITION BY player_id ORDER BY event_time) AS pause FROM pops),
+     numbered AS (SELECT *, count(*) FILTER (WHERE pause IS NULL OR pause > {SESSION_GAP})
+                            OVER (PARTITION BY player_id ORDER BY event_time) AS session FROM apart)
+SELECT player_id, min(event_time) AS window_start, max(event_time) + {SESSION_GAP} AS window_end,
+       count(*), sum(bubbles)::BIGINT
+FROM numbered GROUP BY player_id, session ORDER BY window_start, player_id
+"""
+
+
+def percentile(share: float) -> str:
+    """Of the ordered list `times`: the value at the position, or between its two neighbours in proportion.
+
+    `quantile_cont` says the same but for the last bit of some values. Written out, it can be compared exactly.
+    """
+    position = f"({share}::DOUBLE * (len(times) - 1))"
+    below, above = f"floor({position})", f"ceil({position})"
+    lower, upper = f"times[{below}::INTEGER + 1]", f"times[{above}::INTEGER + 1]"
+    between = f"{lower} * ({above} - {position}) + {upper} * ({position} - {below})"
+    return f"CASE WHEN {lower} = {upper} THEN {lower}::DOUBLE ELSE {between} END"
+
+
+REACTION_TIMES = f"""
+SELECT team_id, window_start, {percentile(0.5)}, {percentile(0.95)}, {percentile(0.99)}
+FROM (SELECT team_id, {start(MINUTE)} AS window_start, list(reaction_ms ORDER BY reaction_ms) AS times
+      FROM pops WHERE reaction_ms IS NOT NULL GROUP BY ALL)
+ORDER BY window_start, team_id
+"""
+
+ACTIVE_PLAYERS = f"""
+SELECT {start(HOUR)} AS window_start, count(DISTINCT player_id) FROM pops GROUP BY ALL ORDER BY window_start
+"""
+
+LIFETIME_TOTALS = """
+SELECT player_id, 0 AS window_start, sum(bubbles)::BIGINT, count(*), min(bubbles), max(bubbles),
+       min(event_time), max(event_time)
+FROM pops GROUP BY player_id ORDER BY player_id
+"""
+
+# The minute that ends with a pop: the running total at it, less that at the last pop a minute or more before.
+HOT_MINUTES = f"""
+WITH running AS (SELECT team_id, event_id, event_time,
+                        sum(bubbles) OVER (PARTITION BY team_id ORDER BY event_time, event_id ROWS UNBOUNDED PRECEDING) AS total
+                 FROM pops),
+     moments AS (SELECT team_id, event_time, max_by(total, event_id) AS total FROM running GROUP BY ALL),
+     minutes AS (SELECT pop.*, (pop.total - coalesce(gone.total, 0))::BIGINT AS bubbles
+                 FROM running AS pop ASOF LEFT JOIN moments AS gone
+                      ON pop.team_id = gone.team_id AND pop.event_time - {MINUTE} >= gone.event_time),
+     followed AS (SELECT *, lag(bubbles) OVER (PARTITION BY team_id ORDER BY event_time, event_id) AS before FROM minutes)
+SELECT team_id, event_id, event_time + 1 - {MINUTE} AS window_start, bubbles, before
+FROM followed WHERE bubbles >= {GOAL} AND (before IS NULL OR before < {GOAL}) ORDER BY window_start, team_id, event_id
+"""
+
+POP_STREAKS = f"""
+WITH counted AS (SELECT *, {start(HOUR)} AS window_start,
+                        row_number() OVER (PARTITION BY player_id, {start(HOUR)} ORDER BY event_time, event_id) AS nth
+                 FROM pops)
+SELECT player_id, (nth + {STREAK - 1}) // {STREAK} AS streak, window_start,
+       max(event_time) - min(event_time), sum(bubbles)::BIGINT
+FROM counted GROUP BY ALL HAVING count(*) = {STREAK} ORDER BY window_start, player_id, streak
+"""
+
+OUTCOMES = f"""
+CREATE TABLE outcomes AS
+SELECT shown.player_id, shown.offer_id, shown.event_time AS shown_at, min(click.event_time) AS clicked_at
+FROM (SELECT DISTINCT player_id, offer_id, event_time FROM events WHERE kind = 'offer_shown') AS shown
+     LEFT JOIN (SELECT * FROM events WHERE kind = 'offer_clicked') AS click
+     ON click.player_id = shown.player_id AND click.offer_id = shown.offer_id
+        AND click.event_time BETWEEN shown.event_time AND shown.event_time + {CLICK_WITHIN}
+GROUP BY ALL
+"""
+
+OFFER_OUTCOMES = "SELECT * FROM outcomes ORDER BY shown_at, player_id, offer_id"
+
+CLICK_THROUGH = f"""
+SELECT {start(HOUR, "shown_at")} AS window_start, count(*), count(clicked_at)
+FROM outcomes GROUP BY ALL ORDER BY window_start
+"""
+
+LEAGUE_SCORES = f"""
+WITH changes AS (SELECT player_id, event_time, max_by(league, event_id) AS league
+                 FROM events WHERE kind = 'league_changed' GROUP BY ALL)
+SELECT coalesce(changes.league, 'none') AS league, {start(10 * MINUTE, "pops.event_time")} AS window_start,
+       sum(bubbles)::BIGINT, count(*)
+FROM pops ASOF LEFT JOIN changes ON pops.player_id = changes.player_id AND pops.event_time >= changes.event_time
+GROUP BY ALL ORDER BY window_start, league
+"""
+
+QUERIES = {
+    "team_scores": TEAM_SCORES,
+    "level_ups": LEVEL_UPS,
+    "game_pulse": GAME_PULSE,
+    "player_pace": PLAYER_PACE,
+    "player_sessions": PLAYER_SESSIONS,
+    "reaction_times": REACTION_TIMES,
+    "active_players": ACTIVE_PLAYERS,
+    "lifetime_totals": LIFETIME_TOTALS,
+    "hot_minutes": HOT_MINUTES,
+    "pop_streaks": POP_STREAKS,
+    "offer_outcomes": OFFER_OUTCOMES,
+    "click_through": CLICK_THROUGH,
+    "league_scores": LEAGUE_SCORES,
+}
 
 
 class Witness:
@@ -128,15 +251,22 @@ class Witness:
         for place, file in enumerate(files):
             create = READ if place == 0 else READ.replace("CREATE TABLE lines AS", "INSERT INTO lines")
             self._run(create.format(place=place, file="'" + str(file).replace("'", "''") + "'"))
-        for step in (JSON, FIELDS, EVENTS.format(ingested_at=ingested_at), POPS):
+        for step in (JSON, FIELDS, EVENTS.format(ingested_at=ingested_at), POPS, OUTCOMES):
             self._run(step)
 
     def rows(self, result: str) -> list[tuple[object, ...]]:
-        """The rows of a result: team, start of the window, values."""
+        """The rows of a result in the order of their windows: key, start of the window, values.
+
+        Sessions say their end too, behind the start: it is not a fixed time after it. Totals over all time start at 0.
+        """
         return self._run(QUERIES[result]).fetchall()
 
     def settled_until(self) -> int:
-        """Windows that end until then are settled."""
+        """Windows and sessions that end until then are settled.
+
+        Offers settle later, as a click may come exactly at the bound: `offer_outcomes` once shown + 1 hour lies before
+        it, `click_through` once the end of the window + 1 hour does, strictly in both. `lifetime_totals` have no end.
+        """
         [mark] = self._one("SELECT max(event_time) FROM events")
         return mark - ALLOWED
 

@@ -7,23 +7,19 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType
 
-from .result import Result, Value
-from .windows import Tumbling
+from ..result import Result, Value
+from ..windows import Tumbling
 
 
-def scores(pops: DataFrame, window: Tumbling, alongside: Sequence[str]) -> DataFrame:
+def scores(pops: DataFrame, _: Tumbling, alongside: Sequence[str]) -> DataFrame:
     """Sums and counts rather than means: they merge, and integers do not depend on the order of addition."""
-    return (
-        pops.groupBy(*alongside, "team_id", window.grouping("event_time"))
-        .agg(
-            F.sum("bubbles").alias("bubbles"),
-            F.count(F.lit(1)).alias("events"),
-            F.min("bubbles").alias("smallest"),
-            F.max("bubbles").alias("greatest"),
-            # Spark refuses DISTINCT aggregates on a stream; the size of the set is the same number in both modes.
-            F.size(F.collect_set("player_id")).alias("players"),
-        )
-        .withColumns({"window_start": F.col("window.start"), "window_end": F.col("window.end")})
+    return pops.groupBy(*alongside, "team_id", "window").agg(
+        F.sum("bubbles").alias("bubbles"),
+        F.count(F.lit(1)).alias("events"),
+        F.min("bubbles").alias("smallest"),
+        F.max("bubbles").alias("greatest"),
+        # Spark refuses DISTINCT aggregates on a stream; the size of the set is the same number in both modes.
+        F.size(F.collect_set("player_id")).alias("players"),
     )
 
 

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
-from .result import Result, Value
-from .windows import Tumbling
+from ..result import Result, Value
+from ..windows import Tumbling
 
 GOAL = 500
 
@@ -26,18 +26,12 @@ _FIRST_AT_GOAL = f"""
 """
 
 
-def reached(pops: DataFrame, window: Tumbling, alongside: Sequence[str]) -> DataFrame:
+def reached(pops: DataFrame, _: Tumbling, alongside: Sequence[str]) -> DataFrame:
     """Collect, sort, fold: a running sum needs an order, and a streaming aggregate has no window functions."""
     return (
-        pops.groupBy(*alongside, "team_id", window.grouping("event_time"))
+        pops.groupBy(*alongside, "team_id", "window")
         .agg(F.collect_list(F.struct("event_time", "event_id", "bubbles")).alias("pops"))
-        .withColumns(
-            {
-                "window_start": F.col("window.start"),
-                "window_end": F.col("window.end"),
-                "reached_at": F.expr(_FIRST_AT_GOAL),
-            }
-        )
+        .withColumn("reached_at", F.expr(_FIRST_AT_GOAL))
     )
 
 

@@ -1,0 +1,23 @@
+"""The declaration of a kind of event: what a landing line of it must carry. The log has a column for each field."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pyspark.sql.types import DataType, IntegerType, StringType
+
+FieldType = Literal["text", "whole number"]
+COLUMN_TYPES: dict[FieldType, DataType] = {"text": StringType(), "whole number": IntegerType()}
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    type: FieldType
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str
+    meaning: str
+    fields: tuple[Field, ...] = ()

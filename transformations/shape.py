@@ -1,0 +1,156 @@
+"""The shape of a result in event time: what a row of the log bears upon, when it is late, when a result is settled.
+
+These are properties of the log, the same for every reader. `high_water` is the greatest event time among the rows that
+arrived up to and including a row; ingestion writes it into the log. D is the allowed lateness. Spark's own rule, a
+watermark that moves with the micro-batches, never decides.
+
+A shape also says what a repair needs. `touched` names the results that some rows bear upon, each with the stretch of
+event time `[first, last]` that it reaches: nothing outside it is read. `repaired` computes them from that stretch.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from typing import ClassVar, Literal
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from .durations import milliseconds, written
+
+Revisions = Callable[[DataFrame], DataFrame]
+"""The result over rows of the log, with a row for all that they touch, present or not."""
+
+
+def earlier(moment: Column, by: timedelta) -> Column:
+    """`moment - by`."""
+    return F.timestamp_millis(F.unix_millis(moment) - F.lit(milliseconds(by)))
+
+
+def later(moment: Column, by: timedelta) -> Column:
+    """`moment + by`."""
+    return earlier(moment, -by)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The placed rows of the log in `[first, last]`."""
+
+    rows: DataFrame
+    first: datetime
+    last: datetime
+
+
+@dataclass(frozen=True)
+class Shape(ABC):
+    """A shape is made of durations alone; they are what the settings can change of a result."""
+
+    name: ClassVar[str]
+    """What the books call it."""
+
+    mode: ClassVar[Literal["update", "append"]] = "update"
+    """Whether the engine tells a result at every change, or once, when its watermark has passed it."""
+
+    reopens: ClassVar[bool] = False
+    """Whether a late row can touch a result that is not settled yet. Its repair is then repeated until it is."""
+
+    chained: ClassVar[bool] = False
+    """Whether a result reaches as far as its rows lie close together, which only reading them can tell."""
+
+    looks_ahead: ClassVar[bool] = False
+    """Whether what a row touches depends on later rows of the log."""
+
+    whole: ClassVar[bool] = False
+    """Whether a result may need any row of the log, however old."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if milliseconds(getattr(self, each.name)) <= 0:
+                raise ValueError(f"a window needs a {each.name} above zero, not {getattr(self, each.name)}")
+
+    @property
+    def durations(self) -> dict[str, timedelta]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {name: written(value) for name, value in self.durations.items()}
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether the end of a window follows from its start; where it does not, it is compared like a value."""
+        return True
+
+    def placed(self, events: DataFrame) -> DataFrame:
+        """Rows of the log with the `window` they belong to, one row for each; without windows, as they are."""
+        return events
+
+    def finished(self, rows: DataFrame) -> DataFrame:
+        """Computed rows with `window_start` and `window_end`."""
+        return rows
+
+    def deadline(self) -> Column:
+        """The moment of event time that decides over a placed row: late once `high_water - D` has reached it."""
+        return F.col("event_time")
+
+    def late(self, allowed: timedelta) -> Column:
+        """Whether a placed row came too late for the engine to own its result."""
+        return self.deadline() <= earlier(F.col("high_water"), allowed)
+
+    def settled(self, before: Column) -> Column:
+        """Whether only late rows can still change a row of the result; `before` is `high_water - D`."""
+        return F.col("window_end") <= before
+
+    @abstractmethod
+    def touched(self, rows: DataFrame, log: DataFrame, by: Sequence[str]) -> DataFrame:
+        """What placed `rows` of the log bear upon: the columns `by`, the window or the moment, and `first` and `last`."""
+
+    def touched_again(self, results: DataFrame, by: Sequence[str]) -> DataFrame:
+        """The same for rows of the result; only for shapes that reopen."""
+        raise NotImplementedError(f"a repair of a {self.name} result is settled at once")
+
+    def reads(self, first: datetime, last: datetime) -> Column:
+        """Whether a row of the log is in the stretch that is read; Delta skips files by it."""
+        return F.col("event_time").between(F.lit(first), F.lit(last))
+
+    @abstractmethod
+    def repaired(self, part: Part, touched: DataFrame, by: Sequence[str], revisions: Revisions) -> DataFrame:
+        """The touched results, from a part of the log.
+
+        Chained shapes add `cut_before` and `cut_after`: whether the row could be another if the part were longer.
+        """
+
+    @abstractmethod
+    def bearing(self, events: DataFrame, keys: DataFrame, by: Sequence[str]) -> DataFrame:
+        """Each of `events` once for each of `keys` that it can bear upon, placed, with the key's column `about`.
+
+        `keys` have `about`, the columns `by`, `window_start` and `window_end`. It may name too many events for a key,
+        never too few.
+        """
+
+
+def of_the_same(rows: DataFrame, touched: DataFrame, by: Sequence[str]) -> DataFrame:
+    """The rows that share their columns `by` with one of `touched`."""
+    if not by:
+        return rows
+    return rows.join(F.broadcast(touched.select(*by).distinct()), list(by), "left_semi")
+
+
+def touching_where(condition: Column, rows: DataFrame, touched: DataFrame, by: Sequence[str]) -> DataFrame:
+    """The rows (`row`) that one of `touched` names, by the columns `by` and the condition."""
+    on = _matching(by, "row", "touched") & condition
+    return rows.alias("row").join(F.broadcast(touched.alias("touched")), on, "left_semi")
+
+
+def bearing_where(condition: Column, events: DataFrame, keys: DataFrame, by: Sequence[str]) -> DataFrame:
+    """Each event (`event`) once for each of the keys (`key`) that it meets by the columns `by` and the condition."""
+    on = _matching(by, "event", "key") & condition
+    return events.alias("event").join(F.broadcast(keys.alias("key")), on).select("event.*", "key.about")
+
+
+def _matching(by: Sequence[str], left: str, right: str) -> Column:
+    condition = F.lit(True)
+    for name in by:
+        condition &= F.col(f"{left}.{name}") == F.col(f"{right}.{name}")
+    return condition

@@ -1,0 +1,64 @@
+"""True sliding windows: one for each event, the stretch up to and including it. Spark has no operator for them.
+
+What a row of such a result is also depends on the event before it, wherever that lies. So the stretch to read is only
+known when that event has been found.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ClassVar
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from .shape import Part, Revisions, Shape, bearing_where, earlier, later, of_the_same, touching_where
+
+INSTANT = timedelta(milliseconds=1)
+LOOKED_BACK = 60  # sizes, in which the event before is looked for where a difference is explained
+
+
+@dataclass(frozen=True)
+class Sliding(Shape):
+    """`[t + 1 ms - size, t + 1 ms)` for an event at `t`: it ends with the event and does not reach a whole size back.
+
+    Beam and Spark use "sliding" for what is called hopping here; Flink's OVER window is this one.
+    """
+
+    name: ClassVar[str] = "sliding window"
+    chained: ClassVar[bool] = True
+    whole: ClassVar[bool] = True
+    size: timedelta
+
+    def finished(self, rows: DataFrame) -> DataFrame:
+        end = later(F.col("event_time"), INSTANT)
+        return rows.withColumns({"window_start": earlier(end, self.size), "window_end": end})
+
+    def touched(self, rows: DataFrame, log: DataFrame, by: Sequence[str]) -> DataFrame:  # noqa: ARG002
+        at = F.col("event_time")
+        first, last = earlier(at, 4 * self.size), later(at, 4 * self.size)
+        return rows.select(*by, at.alias("at"), first.alias("first"), last.alias("last")).distinct()
+
+    def repaired(self, part: Part, touched: DataFrame, by: Sequence[str], revisions: Revisions) -> DataFrame:
+        """The events less than a size after a touched moment, and the one that follows them."""
+        order = Window.partitionBy(*by).orderBy("window_end", "event_id")
+        rows = revisions(of_the_same(part.rows, touched, by)).withColumns(
+            {"before_end": F.lag("window_end").over(order), "next_end": F.lead("window_end").over(order)}
+        )
+        hit = self._reaches(F.col("row.window_end")) | self._reaches(F.col("row.before_end"))
+        unknown_before = F.col("before_end").isNull() | (earlier(F.col("before_end"), self.size) < F.lit(part.first))
+        return (
+            touching_where(hit, rows, touched, by)
+            .withColumns({"cut_before": unknown_before, "cut_after": F.col("next_end").isNull()})
+            .drop("before_end", "next_end")
+        )
+
+    def _reaches(self, end: Column) -> Column:
+        """Whether a window with this end holds the touched moment."""
+        at = F.col("touched.at")
+        return F.coalesce((end > at) & (end <= later(at, self.size)), F.lit(False))
+
+    def bearing(self, events: DataFrame, keys: DataFrame, by: Sequence[str]) -> DataFrame:
+        earliest = earlier(F.col("key.window_start"), LOOKED_BACK * self.size)
+        at = F.col("event.event_time")
+        return bearing_where((at >= earliest) & (at < F.col("key.window_end")), events, keys, by)
