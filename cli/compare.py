@@ -51,7 +51,7 @@ def reconcile(
         tolerances = dict(_tolerance(text, columns) for text in tolerance or ())
         spark = session_for(opened, settings)
         from reconciliation.history import keep
-        from reconciliation.pins import pin
+        from reconciliation.pins import controlled, pin
         from reconciliation.reconcile import reconcile as judge
 
         if recompute:
@@ -74,8 +74,9 @@ def reconcile(
                 control = None
                 if candidate is CandidateName.kappa and opened.has(ARRIVALS):
                     control = judge(
-                        spark, opened, results, settings, candidate="legacy", interval=interval, tolerance=tolerances
-                    )
+                        spark, opened, controlled(results), settings,
+                        candidate="legacy", interval=interval, tolerance=tolerances,
+                    )  # fmt: skip
                 write_report(spark, opened, results, settings, verdict, control=control, file=report)
         if format is VerdictFormat.json:
             answers.out(json.dumps(verdict.as_dict(), ensure_ascii=False), highlight=False)

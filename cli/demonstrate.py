@@ -54,6 +54,7 @@ def demo(
         spark = session_for(made, settings)
         from batch_layer.recompute import recompute
         from reconciliation.history import keep
+        from reconciliation.pins import controlled
         from reconciliation.reconcile import reconcile
         from reconciliation.report import write_report
         from speed_layer.ingest import ingest
@@ -76,7 +77,7 @@ def demo(
         with step("Reconcile the stream with batch"):
             verdict = reconcile(spark, made, results, settings)
         with step("Reconcile the control with batch"):
-            control = reconcile(spark, made, results, settings, candidate="legacy")
+            control = reconcile(spark, made, controlled(results), settings, candidate="legacy")
         report = made.path / "report.html"
         with step("Write the report"):
             for each_verdict in (verdict, control):

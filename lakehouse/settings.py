@@ -151,12 +151,20 @@ def load_settings(file: Path | None = None) -> Settings:
             return EnvSettingsSource(settings_cls), TomlConfigSettingsSource(settings_cls, toml_file=file)
 
     try:
-        return FromFile()
+        found = FromFile()
     except ValidationError as error:
         complaints = "\n".join(f"  {_complaint(detail)}" for detail in error.errors())
         raise BadSettings(f"The settings cannot be used ({file or 'environment'}):\n{complaints}") from None
     except ValueError as error:  # the file is not TOML, or a variable not what its section needs
         raise BadSettings(f"The settings cannot be read ({file or 'environment'}): {error}") from None
+    for name, durations in found.windows_by_result.items():
+        try:
+            RESULTS[name](**durations)
+        except ValueError as error:  # each duration is possible, but not beside the others
+            raise BadSettings(
+                f"The settings cannot be used ({file or 'environment'}):\n  windows.{name}: {error}"
+            ) from None
+    return found
 
 
 def _complaint(detail: Any) -> str:

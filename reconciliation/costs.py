@@ -24,6 +24,7 @@ from lakehouse.lake import Lake
 from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE
 from lakehouse.runs import Job, Run, runs
 from lakehouse.tables import read_table
+from reconciliation.pins import controlled
 from transformations.result import Result
 
 Layer = Literal["kappa", "batch", "legacy", "ingest (shared)"]
@@ -35,7 +36,8 @@ class LayerCost:
     """One layer. What its runs would have noted is none where the lake has its tables but no note of a run.
 
     `freshness_seconds` is the median over the layer's rows of the time from the ingestion of the newest event that a row
-    could contain to the writing of the row. `batch_seconds` is the median length of a micro-batch, for the streams.
+    could contain to the writing of the row, for the results that the control is judged on too. `batch_seconds` is the
+    median length of a micro-batch, for the streams.
     """
 
     layer: Layer
@@ -68,7 +70,7 @@ def layer_costs(spark: SparkSession, lake: Lake, results: Sequence[Result]) -> l
         "legacy": ["legacy"],
         "ingest (shared)": ["ingest"],
     }
-    fresh, noted = _freshness(spark, lake, results), runs(lake)
+    fresh, noted = _freshness(spark, lake, controlled(results)), runs(lake)
     costs = []
     for layer, job in JOBS.items():
         present = [name for name in tables[layer] if lake.has(name)]

@@ -1,5 +1,6 @@
 """The one version of the log at which two sides are compared, and what is settled there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -13,6 +14,7 @@ from lakehouse.lake import Lake
 from transformations.result import Result
 
 Candidate = Literal["kappa", "legacy"]
+CONTROLLED = ("team_scores", "level_ups")
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ def pin(lake: Lake, result: Result, candidate: Candidate, log_version: int | Non
             "Leave --log-version out."
         )
     return Pin(candidate, arrived.log_version, mark(lake, arrived.log_version), arrived)
+
+
+def controlled(results: Sequence[Result]) -> list[Result]:
+    """The results that the control is judged on beside the stream: two show that the judge can fail, and why."""
+    return [result for result in results if result.name in CONTROLLED] or list(results[:1])
 
 
 def candidate_rows(spark: SparkSession, lake: Lake, result: Result, at: Pin) -> DataFrame:

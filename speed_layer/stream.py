@@ -113,18 +113,20 @@ def append_revisions(
         fingerprint=result_fingerprint(result),
     )
     parts: dict[Cause, DataFrame] = {}
+    counted: dict[Cause, int] = {"on_time": 0, "late": 0, "recompute": 0}
     if result.way == "engine":
         # A retry after the append is skipped by its transaction id. The frame has to be consumed all the same, or the
         # state store finds its commit missing and the query dies.
         parts["on_time"] = folded(rows, result).persist()
-        parts["on_time"].count()
+        counted["on_time"] = parts["on_time"].count()
     if high_water is None:
         return
     found = repaired(spark, lake, result, settings, Slice(epoch, batch, previous, version, high_water))
     if found is not None:
-        parts["late" if result.way == "engine" else "recompute"] = found
-    counted = {"on_time": 0, "late": 0, "recompute": 0} | {cause: part.count() for cause, part in parts.items()}
-    said = {"epoch": epoch.number, "batch": batch, "log_version": version, **counted}
+        cause: Cause = "late" if result.way == "engine" else "recompute"
+        parts[cause], counted[cause] = found, found.count()
+    said: dict[str, int] = {"epoch": epoch.number, "batch": batch, "log_version": version}
+    said |= {str(each): number for each, number in counted.items()}
     if result.way == "engine" and result.window.mode == "append":
         said["watermark"] = to_millis(watermark(epoch.checkpoint, batch))
     revisions = spark.createDataFrame([], changelog_schema(result))

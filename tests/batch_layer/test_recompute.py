@@ -23,7 +23,7 @@ from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.durations import to_millis
 from transformations.result import Result
-from transformations.team_scores import team_scores
+from transformations.results.team_scores import team_scores
 
 RESULT = team_scores()
 SETTINGS = load_settings()
@@ -128,7 +128,7 @@ def stops_before_it_writes(*_: object) -> NoReturn:
 def fails_on_a_row(result: Result, events: DataFrame) -> DataFrame:
     """The result, but with a row whose computation fails."""
     broken = F.when(F.col("window_start") == F.lit(moment(60)), F.raise_error(F.lit("died half-way")))
-    return result.revisions(events).withColumn("players", F.coalesce(broken.cast("int"), F.col("players")))
+    return result.computed(result.placed(events)).withColumn("players", F.coalesce(broken.cast("int"), F.col("players")))
 
 
 @pytest.mark.parametrize(

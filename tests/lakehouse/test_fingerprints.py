@@ -13,8 +13,8 @@ import pytest
 from lakehouse import fingerprint
 from lakehouse.fingerprint import keep_code, parser_fingerprint, result_fingerprint
 from lakehouse.lake import Lake
-from transformations.level_ups import level_ups
-from transformations.team_scores import team_scores
+from transformations.results.level_ups import level_ups
+from transformations.results.team_scores import team_scores
 
 
 @pytest.fixture
@@ -80,21 +80,21 @@ def test_the_size_of_the_window_is_part_of_it() -> None:
 
 def test_a_comment_or_a_line_break_changes_nothing(source: Path) -> None:
     before = result_fingerprint(team_scores()), parser_fingerprint()
-    for file in source.glob("*.py"):
+    for file in source.rglob("*.py"):
         file.write_text("# a comment\n\n\n" + file.read_text() + "\n# another\n")
     assert (result_fingerprint(team_scores()), parser_fingerprint()) == before
 
 
 def test_a_change_of_the_code_changes_it(source: Path) -> None:
     before, other = result_fingerprint(team_scores()), result_fingerprint(level_ups())
-    change(source / "team_scores.py", 'F.sum("bubbles")', 'F.max("bubbles")')
+    change(source / "results" / "team_scores.py", 'F.sum("bubbles")', 'F.max("bubbles")')
     assert result_fingerprint(team_scores()) != before
     assert result_fingerprint(level_ups()) == other
 
 
 @pytest.mark.parametrize(
     ("module", "before", "after"),
-    [("windows", "F.pmod", "F.mod"), ("result", ".distinct()", ""), ("lateness", "<= earlier", "< earlier")],
+    [("windows", "F.pmod", "F.mod"), ("result", ".where(self.present)", ""), ("shape", "<= earlier", "< earlier")],
 )
 def test_a_change_of_what_a_result_imports_changes_it(source: Path, module: str, before: str, after: str) -> None:
     was = result_fingerprint(team_scores())
@@ -104,7 +104,11 @@ def test_a_change_of_what_a_result_imports_changes_it(source: Path, module: str,
 
 @pytest.mark.parametrize(
     ("module", "before", "after"),
-    [("clock", "F.abs(error) >", "F.abs(error) >="), ("arrival", "> 1", "> 2"), ("kinds", '"league"', '"liga"')],
+    [
+        ("clock", "F.abs(error) >", "F.abs(error) >="),
+        ("arrival", "> 1", "> 2"),
+        ("kinds/league_changed", '"league"', '"liga"'),
+    ],
 )
 def test_a_change_of_what_the_parser_imports_changes_the_parsers_alone(
     source: Path, module: str, before: str, after: str
@@ -117,10 +121,10 @@ def test_a_change_of_what_the_parser_imports_changes_the_parsers_alone(
 
 def test_the_code_of_a_fingerprint_is_kept_once_and_never_changed(lake: Lake, source: Path) -> None:
     keep_code(lake, "abc")
-    kept = lake.code("abc") / "team_scores.py"
+    kept = lake.code("abc") / "results" / "team_scores.py"
     was = kept.read_text()
-    assert was == (source / "team_scores.py").read_text()
-    change(source / "team_scores.py", 'F.sum("bubbles")', 'F.max("bubbles")')
+    assert was == (source / "results" / "team_scores.py").read_text()
+    change(source / "results" / "team_scores.py", 'F.sum("bubbles")', 'F.max("bubbles")')
     keep_code(lake, "abc")
     assert kept.read_text() == was
     assert [path.name for path in (lake.path / "code").iterdir()] == ["abc"]
@@ -131,4 +135,5 @@ def test_a_copy_that_was_interrupted_is_made_anew(lake: Lake, source: Path) -> N
     half.mkdir()
     (half / "leftover.py").touch()
     keep_code(lake, "abc")
-    assert {path.name for path in lake.code("abc").iterdir()} == {path.name for path in source.glob("*.py")}
+    kept = {path.relative_to(lake.code("abc")) for path in lake.code("abc").rglob("*.py")}
+    assert kept == {path.relative_to(source) for path in source.rglob("*.py")}

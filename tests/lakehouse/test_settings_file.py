@@ -51,10 +51,11 @@ def test_what_a_file_leaves_out_keeps_its_default(tmp_path: Path) -> None:
     settings = load_settings(file)
     assert settings.lateness.allowed == timedelta(seconds=90)
     assert settings.lateness.policy == "correct"
-    assert settings.windows_by_result == {
-        "team_scores": {"size": timedelta(minutes=1)},
-        "level_ups": {"size": timedelta(minutes=2)},
-    }
+    windows = settings.windows_by_result
+    assert windows["team_scores"] == {"size": timedelta(minutes=1)}
+    assert windows["level_ups"] == {"size": timedelta(minutes=2)}
+    assert windows["player_pace"] == {"size": timedelta(minutes=5), "slide": timedelta(minutes=1)}
+    assert windows["lifetime_totals"] == {}
 
 
 def test_an_unknown_key_is_refused_with_the_known_ones_named(refusal) -> None:
@@ -71,7 +72,7 @@ def test_an_unknown_section_is_refused_with_the_known_ones_named(refusal) -> Non
 
 def test_an_unknown_result_is_refused_with_the_known_ones_named(refusal) -> None:
     said = refusal('[windows]\nteam_score = { size = "1 minute" }\n')
-    assert "windows.team_score: there is no such setting. Known here: team_scores, level_ups." in said
+    assert "windows.team_score: there is no such setting. Known here: active_players, click_through, " in said
 
 
 def test_an_unknown_key_of_a_window_is_refused_with_the_known_ones_named(refusal) -> None:
@@ -110,6 +111,12 @@ def test_an_impossible_value_is_refused_with_its_place(refusal, content: str, pl
     said = refusal(content)
     assert place in said
     assert why in said
+
+
+def test_durations_that_do_not_go_together_are_refused_with_the_result_named(refusal) -> None:
+    said = refusal('[windows]\nplayer_pace = { size = "1 minute", slide = "5 minutes" }\n')
+    assert "windows.player_pace" in said
+    assert "would leave events out" in said
 
 
 def test_every_mistake_is_told_at_once(refusal) -> None:

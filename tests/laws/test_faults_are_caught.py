@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
 from transformations.result import Result
+from transformations.shape import Part
 
 SETTINGS = load_settings().model_copy(update={"stream": Stream(commits_per_batch=1)})
 TEAM_SCORES = catalogue()["team_scores"]
@@ -72,12 +74,12 @@ def causes(verdict: Verdict) -> list[tuple[list[str], list[str]]]:
 
 def seen_by_the_engine(monkeypatch: pytest.MonkeyPatch, change: Callable[[DataFrame], DataFrame]) -> None:
     """Let the engine see other rows than the log has."""
-    honest = Result.revisions
+    honest = Result.placed
 
-    def revisions(self: Result, events: DataFrame, alongside: tuple[str, ...] = ()) -> DataFrame:
-        return honest(self, change(events) if events.isStreaming else events, alongside)
+    def placed(self: Result, events: DataFrame) -> DataFrame:
+        return honest(self, change(events) if events.isStreaming else events)
 
-    monkeypatch.setattr(Result, "revisions", revisions)
+    monkeypatch.setattr(Result, "placed", placed)
 
 
 def test_without_a_fault_the_layers_agree(spark: SparkSession, lake: Lake) -> None:
@@ -139,12 +141,12 @@ def test_a_commit_of_the_log_that_is_skipped_is_lost(
 def test_one_late_event_that_the_repair_misses_is_late(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = speed_layer.stream.repairs
+    honest = Result.repaired
 
-    def forgetful(log: DataFrame, arrived: DataFrame, result: Result) -> DataFrame:
-        return honest(log.where("event_id != 'late'"), arrived, result)
+    def forgetful(self: Result, part: Part, touched: DataFrame) -> DataFrame:
+        return honest(self, replace(part, rows=part.rows.where("event_id != 'late'")), touched)
 
-    monkeypatch.setattr(speed_layer.stream, "repairs", forgetful)
+    monkeypatch.setattr(Result, "repaired", forgetful)
     verdict = judged(spark, lake)
     assert verdict.exit_code == 1
     assert causes(verdict) == [(["late"], ["late"])]
@@ -211,7 +213,7 @@ def test_a_changed_aggregation_is_logic_drift(spark: SparkSession, lake: Lake, t
     for package in ("transformations", "lakehouse", "speed_layer"):
         shutil.copytree(project / package, other / package, ignore=shutil.ignore_patterns("__pycache__"))
     (other / ".jars").symlink_to(project / ".jars")
-    module = other / "transformations" / "team_scores.py"
+    module = other / "transformations" / "results" / "team_scores.py"
     honest = module.read_text()
     module.write_text(honest.replace('F.sum("bubbles").alias("bubbles")', '(F.sum("bubbles") + 1).alias("bubbles")'))
     assert module.read_text() != honest

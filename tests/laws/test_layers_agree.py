@@ -4,6 +4,7 @@ Every result of the catalogue, in the way that its declaration names and, where 
 """
 
 import itertools
+import random
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -11,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, Phase, example, given, note
 from hypothesis import settings as budget
 from hypothesis import strategies as st
@@ -157,3 +157,26 @@ def test_what_the_engine_computes_can_be_recomputed_just_as_well(
     spark: SparkSession, log: list[list[Arrival]], allowed: timedelta, cut: int
 ) -> None:
     check_all(spark, [replace(result, way="recompute") for result in ENGINES], log, allowed, cut)
+
+
+@FEW(max_examples=1)
+@given(log=commits(least=2, most=3), seed=st.randoms(use_true_random=False))
+def test_the_order_of_arrival_is_irrelevant_and_a_replay_rebuilds_the_same(
+    spark: SparkSession, log: list[list[Arrival]], seed: random.Random
+) -> None:
+    """Under a heartbeat far ahead everything is settled, so every result has to be the plain answer."""
+    chosen = configured(timedelta(seconds=5), 1)
+    shuffled = list(itertools.chain(*log))
+    seed.shuffle(shuffled)
+    end = [Arrival("end", 3_600_000, kind="heartbeat")]
+    lake = fresh_lake()
+    write_log(
+        spark, lake, [*renumbered(shuffled, [len(commit) for commit in log]), end], horizon=chosen.retention.horizon
+    )
+    for settings, rebuild in ((chosen, False), (configured(timedelta(seconds=5), 1000), True)):
+        stream(spark, lake, RESULTS, settings, rebuild=rebuild)
+        for result in RESULTS:
+            [at, *_] = boundaries(lake, result, live_epoch(lake, result))
+            assert at.epoch == (2 if rebuild else 1)
+            note(f"{result.name} in epoch {at.epoch}")
+            assert rows_of(read_kappa(spark, lake, result, at), result) == ANSWERS[result.name](log)

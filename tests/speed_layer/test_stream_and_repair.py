@@ -28,9 +28,9 @@ from lakehouse.tables import newest, read_table
 from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.durations import to_millis
-from transformations.level_ups import level_ups
 from transformations.result import Result
-from transformations.team_scores import team_scores
+from transformations.results.level_ups import level_ups
+from transformations.results.team_scores import team_scores
 
 SCORES, LEVELS = team_scores(), level_ups()
 MINUTE = 60
@@ -231,13 +231,13 @@ def test_the_writer_of_a_stale_epoch_is_refused(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process rebuilds the result while this one computes."""
-    repaired_revisions = speed_layer.stream.repaired_revisions
+    repaired = speed_layer.stream.repaired
 
     def overtaken(*arguments: Any, **options: Any) -> DataFrame | None:
         current_epoch(lake, SCORES, rebuild=True)
-        return repaired_revisions(*arguments, **options)
+        return repaired(*arguments, **options)
 
-    monkeypatch.setattr(speed_layer.stream, "repaired_revisions", overtaken)
+    monkeypatch.setattr(speed_layer.stream, "repaired", overtaken)
     with pytest.raises(StaleEpoch, match="has moved on to epoch 2; this process belongs to epoch 1"):
         stream(spark, lake, [SCORES], settings_of())
     assert newest(lake, changelog_name(SCORES)) == 0

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from transformations.changelog import changelog_schema, kappa_view
-from transformations.team_scores import team_scores
+from transformations.results.team_scores import team_scores
 
 RESULT = team_scores()
 

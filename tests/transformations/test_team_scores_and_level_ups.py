@@ -11,9 +11,12 @@ from deliveries import START
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from transformations.catalogue import catalogue
 from transformations.durations import to_millis
 from transformations.result import Result
+from transformations.results.level_ups import level_ups
+from transformations.results.team_scores import team_scores
+
+RESULTS = {"team_scores": team_scores(), "level_ups": level_ups()}
 
 COLUMNS = "event_id string, kind string, player_id string, team_id string, bubbles int, event_time timestamp"
 Answer = dict[tuple[str, int], tuple[Any, ...]]
@@ -78,10 +81,10 @@ def answers(
     """The answer of every result, in one of the two modes of execution."""
     if request.param == "static":
         events = spark.read.format("delta").load(log)
-        yield {name: collected(result.of(events), result) for name, result in catalogue().items()}
+        yield {name: collected(result.of(events), result) for name, result in RESULTS.items()}
     else:
         checkpoints = tmp_path_factory.mktemp("checkpoints")
-        yield {name: streamed(spark, log, result, checkpoints / name) for name, result in catalogue().items()}
+        yield {name: streamed(spark, log, result, checkpoints / name) for name, result in RESULTS.items()}
 
 
 def streamed(spark: SparkSession, log: str, result: Result, checkpoint: Path) -> Answer:
@@ -95,7 +98,7 @@ def streamed(spark: SparkSession, log: str, result: Result, checkpoint: Path) ->
         absent.append(collected(rows.where(~F.expr(result.present)), result))
         batches.append(collected(rows.where(result.present), result))
 
-    revisions = result.revisions(source.withWatermark("event_time", "1 hour"))
+    revisions = result.computed(result.placed(source.withWatermark("event_time", "1 hour")))
     writer = revisions.writeStream.outputMode("update").option("checkpointLocation", str(checkpoint))
     writer.foreachBatch(keep).trigger(availableNow=True).start().awaitTermination()
     assert len([batch for batch in batches if batch]) == 2, "the stream was to see two micro-batches"

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from transformations.durations import from_millis, milliseconds, parse_duration, to_millis, written
-from transformations.lateness import late, settled
-from transformations.windows import Tumbling
+from transformations.shape import earlier
+from transformations.windows import Hopping, Tumbling
 
 SIZES = [
     timedelta(milliseconds=1),
@@ -39,7 +39,7 @@ def both_ways(spark: SparkSession, size: timedelta, rng: random.Random) -> DataF
     times = spark.createDataFrame([(time,) for time in some_times(size, rng)], "millis long")
     times = times.select(F.timestamp_millis("millis").alias("event_time"))
     window = Tumbling(size)
-    return times.select("event_time", window.grouping("event_time")).select(
+    return window.placed(times).select(
         F.lit(written(size)).alias("size"),
         F.unix_millis("event_time").alias("time"),
         F.unix_millis("window.start").alias("start"),
@@ -90,10 +90,9 @@ def test_late_and_settled_include_their_bound(spark: SparkSession) -> None:
         for number, (time, mark, _) in enumerate(cases)
     ]
     events = spark.createDataFrame(rows, "number int, event_time timestamp, high_water timestamp")
-    end = window.end(F.col("event_time"))
-    judged = events.select(
-        "number", late(window, allowed).alias("late"), settled(end, F.col("high_water"), allowed).alias("settled")
-    )
+    ended = window.placed(events).withColumn("window_end", window.end(F.col("event_time")))
+    before = earlier(F.col("high_water"), allowed)
+    judged = ended.select("number", window.late(allowed).alias("late"), window.settled(before).alias("settled"))
     for row in judged.collect():
         assert (row.late, row.settled) == (cases[row.number][2],) * 2, cases[row.number]
 
@@ -101,8 +100,26 @@ def test_late_and_settled_include_their_bound(spark: SparkSession) -> None:
 def test_without_allowed_lateness_a_window_is_settled_at_its_end(spark: SparkSession) -> None:
     moments = [(START, START + timedelta(seconds=60)), (START, START + timedelta(seconds=59.999))]
     events = spark.createDataFrame(moments, "event_time timestamp, high_water timestamp").coalesce(1)
-    judged = events.select(late(Tumbling(timedelta(minutes=1)), timedelta(0)).alias("late")).collect()
+    window = Tumbling(timedelta(minutes=1))
+    judged = window.placed(events).select(window.late(timedelta(0)).alias("late")).collect()
     assert [row.late for row in judged] == [True, False]
+
+
+def test_a_row_can_be_late_for_some_of_its_hopping_windows_and_in_time_for_others(spark: SparkSession) -> None:
+    """Windows of 20 s every 5 s: an event at 60 s is in those that end at 65, 70, 75 and 80 s."""
+    window = Hopping(timedelta(seconds=20), timedelta(seconds=5))
+    moments = [(START + timedelta(seconds=60), START + timedelta(seconds=75))]
+    events = spark.createDataFrame(moments, "event_time timestamp, high_water timestamp")
+    judged = window.placed(events).select(
+        (F.unix_seconds("window.end") - F.lit(int(START.timestamp()))).alias("end"),
+        window.late(timedelta(seconds=5)).alias("late"),
+    )
+    assert sorted((row.end, row.late) for row in judged.collect()) == [(65, True), (70, True), (75, False), (80, False)]
+
+
+def test_hopping_windows_may_not_leave_gaps() -> None:
+    with pytest.raises(ValueError, match="would leave events out"):
+        Hopping(timedelta(seconds=5), timedelta(seconds=6))
 
 
 @pytest.mark.parametrize(
