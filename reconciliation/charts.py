@@ -6,6 +6,7 @@ A colour is the name of a CSS variable (`--kappa`): the page puts in its value, 
 from datetime import datetime, timedelta
 from typing import Any
 
+from reconciliation.redelivery import Redelivery
 from reconciliation.series import LatenessBucket, LayerSeries
 from reconciliation.verdict import Audit, AuditBucket
 from reconciliation.words import share
@@ -91,6 +92,41 @@ def lateness_chart(lateness: list[LatenessBucket]) -> Figure:
             "margin": {"l": 48, "r": 12, "t": 24, "b": 72},
             "xaxis": {"type": "category", "title": {"text": "behind the high-water mark"}},
             "yaxis": {"ticksuffix": " %", "title": {"text": "share of events"}},
+        },
+    }  # fmt: skip
+
+
+def redelivery_chart(found: Redelivery) -> Figure:
+    """Above by processing time, below by event time: as received, and inside that line as held back."""
+    starts, panels = [_time(start) for start in found.starts], (("processing", "legacy"), ("event", "kappa"))
+    data = []
+    for place, (clock, colour) in enumerate(panels):
+        answers = getattr(found, f"{clock}_time")
+        for name, sums, line in (
+            ("As received", answers.as_received, LINES["batch"]),
+            (f"Held back, by {clock} time", answers.held_back, {"color": f"--{colour}", "width": 2}),
+        ):
+            data.append(
+                {"type": "scatter", "mode": "lines", "x": starts, "y": sums, "name": name, "line": {**line, "shape": "hv"},
+                 "showlegend": not place or line is not LINES["batch"], "yaxis": f"y{place + 1}" if place else "y"}
+            )  # fmt: skip
+    held = {
+        "type": "rect", "xref": "x", "yref": "paper", "x0": _time(found.held_from), "x1": _time(found.held_until),
+        "y0": 0, "y1": 1, "fillcolor": "--shade", "line": {"width": 0}, "layer": "below",
+    }  # fmt: skip
+    label = {
+        "x": _time(found.held_from), "xref": "x", "y": 1, "yref": "paper", "xanchor": "left", "yanchor": "bottom",
+        "text": "held back", "showarrow": False, "font": {"size": 11, "color": "--faint"},
+    }  # fmt: skip
+    return {
+        "data": data,
+        "layout": {
+            "height": 470, "hovermode": "x unified", "shapes": [held], "annotations": [label],
+            "margin": {"l": 58, "r": 12, "t": 52, "b": 34},
+            "legend": {"orientation": "h", "x": 0, "y": 1.06, "yanchor": "bottom"},
+            "xaxis": {"type": "date", "anchor": "y2"},
+            "yaxis": {"domain": [0.55, 1], "title": {"text": "bubbles by<br>processing time"}},
+            "yaxis2": {"domain": [0, 0.45], "matches": "y", "title": {"text": "bubbles by<br>event time"}},
         },
     }  # fmt: skip
 

@@ -22,10 +22,11 @@ from pyspark.sql import SparkSession
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings
 from reconciliation import words
-from reconciliation.charts import NAMES, Figure, audit_chart, lateness_chart, layers_chart
+from reconciliation.charts import NAMES, Figure, audit_chart, lateness_chart, layers_chart, redelivery_chart
 from reconciliation.conditions import conditions
 from reconciliation.costs import LayerCost, layer_costs
-from reconciliation.sentences import causes, saving, sentences
+from reconciliation.redelivery import Redelivery, redelivery
+from reconciliation.sentences import causes, delayed, saving, sentences
 from reconciliation.series import Series, series
 from reconciliation.verdict import Difference, Verdict
 from transformations.result import Result
@@ -44,6 +45,7 @@ class Report:
     control: Verdict | None
     costs: list[LayerCost]
     series: Series
+    redelivery: Redelivery | None
     meanings: dict[str, str]
     conditions: dict[str, str]
 
@@ -77,11 +79,13 @@ def gathered(
     control: Verdict | None,
 ) -> Report:
     log_version = max(each.log_version for each in verdict.results)
+    scores = next((result for result in results if result.name == "team_scores"), None)
     return Report(
         verdict=verdict,
         control=control,
         costs=layer_costs(spark, lake, results),
         series=series(spark, lake, results, log_version, settings.lateness.allowed),
+        redelivery=redelivery(spark, lake, scores, log_version, settings.lateness) if scores else None,
         meanings={result.name: result.meaning for result in results},
         conditions=conditions(spark, lake, results, settings, verdict),
     )
@@ -116,6 +120,7 @@ def rendered(report: Report) -> str:
         layer_names={**NAMES, "ingest (shared)": "Ingestion (shared)"},
         sides=words.SIDES,
         causes=causes,
+        delayed=delayed,
         combinations=combinations,
         shown=shown,
         plotly=Markup(get_plotlyjs()),  # a file of the installed package, not of the lake
@@ -143,6 +148,8 @@ def _figures(report: Report) -> dict[str, Figure]:
         figures["layers"] = layers_chart(report.series.layers)
     if any(bucket.events for bucket in report.series.lateness):
         figures["lateness"] = lateness_chart(report.series.lateness)
+    if report.redelivery is not None:
+        figures["redelivery"] = redelivery_chart(report.redelivery)
     if report.verdict.audit.buckets:
         figures["audit"] = audit_chart(report.verdict.audit)
     return figures

@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from reconciliation.costs import LayerCost
+from reconciliation.redelivery import Redelivery
 from reconciliation.verdict import Verdict
 from reconciliation.words import SIDES, count, listed, number, seconds, share, size
+from transformations.durations import written
 
 
 def sentences(verdict: Verdict, costs: Sequence[LayerCost]) -> tuple[str, str]:
@@ -101,6 +103,24 @@ def saving(costs: Sequence[LayerCost]) -> str | None:
         f"Of the cost of {counted}, the batch layer is {share(batch.cpu_seconds or 0, cpu)} of the CPU "
         f"and {share(batch.storage_bytes, stored)} of the storage: that is what removing it would save here, "
         "besides its schedule and its merge."
+    )
+
+
+def delayed(found: Redelivery) -> str:
+    """What a delay of the same events does to the answers by processing time, and to those by event time."""
+    by_processing, by_event = found.processing_time, found.event_time
+    at, spike, without = found.spike
+    false = (
+        f", with a false spike of {count(spike, 'bubble')} in the {written(found.bucket).removeprefix('1 ')} from {at:%H:%M} "
+        f"({without:,} without the delay)"
+    )
+    same = f"all {by_event.keys:,} are identical"
+    differ = f"{by_event.differing:,} of {by_event.keys:,} differ too"
+    shown = f"{found.starts[0]:%H:%M} to {found.starts[-1] + found.bucket:%H:%M}"
+    return (
+        f"Held back for {written(found.held_until - found.held_from)} from {found.held_from:%Y-%m-%d %H:%M} UTC, the same "
+        f"events give {by_processing.differing:,} of {count(by_processing.keys, 'team score')} from {shown} another value "
+        f"by processing time{false if spike > without else ''}; by event time {differ if by_event.differing else same}."
     )
 
 

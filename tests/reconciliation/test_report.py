@@ -100,6 +100,12 @@ def test_the_audit_stands_there_as_an_equation(written: Written) -> None:
     assert "Why lines were quarantined" in written.text
 
 
+def test_the_second_control_delivers_the_log_twice(written: Written) -> None:
+    assert "Held back for 10 minutes from 2026-03-01 10:00 UTC" in written.text
+    assert "false spike of 608 bubbles in the minute from 10:10" in written.text
+    assert "by event time all 2 are identical" in written.text
+
+
 def test_the_costs_of_every_layer_are_measured(written: Written) -> None:
     assert [cost.layer for cost in written.costs] == ["kappa", "batch", "legacy", "ingest (shared)"]
     assert all(cost.runs and cost.cpu_seconds and cost.storage_bytes for cost in written.costs)
@@ -144,5 +150,5 @@ def test_a_browser_draws_the_charts_and_runs_no_script_of_an_event(written: Writ
          "--virtual-time-budget=10000", "--enable-logging=stderr", "--dump-dom", page.as_uri()],
         capture_output=True, text=True, timeout=120,
     )  # fmt: skip
-    assert shown.stdout.count('class="main-svg"') >= 3
+    assert shown.stdout.count('class="main-svg"') >= 4
     assert not re.search(r"CONSOLE.*(error|Uncaught)", shown.stderr, flags=re.IGNORECASE)
