@@ -5,7 +5,7 @@
 
 import typer
 
-from cli import compare, demonstrate, jobs, look
+from cli import compare, declared, demonstrate, jobs, look
 
 app = typer.Typer(
     name="parity",
@@ -22,6 +22,7 @@ app.command("legacy")(jobs.legacy)
 app.command("reconcile")(compare.reconcile)
 app.command("show")(look.show)
 app.command("status")(look.status)
+app.command("results")(declared.results)
 app.command("demo")(demonstrate.demo)
 
 

@@ -18,12 +18,15 @@ from .shape import Part, Revisions, Shape, bearing_where, earlier, later, of_the
 
 @dataclass(frozen=True)
 class Joined(Shape):
-    """`[left, left + within]`: each row of the left kind with those of the right that follow it within the bound.
-
-    Flink says interval join, Spark a join with a time range; Beam has no name for it.
-    """
+    """`[left, left + within]`: each row of the left kind with those of the right that follow it within the bound."""
 
     name: ClassVar[str] = "interval join"
+    called: ClassVar[dict[str, str]] = {
+        "Spark": "stream-stream join with a time range",
+        "Flink": "interval join",
+        "Beam": "CoGroupByKey with state and timers",
+    }
+    bounds: ClassVar[str] = "[left, left + within], both ends included"
     mode: ClassVar[Literal["update", "append"]] = "append"
     reopens: ClassVar[bool] = True
     within: timedelta
@@ -57,6 +60,12 @@ class WindowedJoin(Shape):
     """Tumbling windows over the left rows of a join: `[start, start + size)`, complete once the bound is over too."""
 
     name: ClassVar[str] = "window after a join"
+    called: ClassVar[dict[str, str]] = {
+        "Spark": "chained stateful operators",
+        "Flink": "window over an interval join",
+        "Beam": "fixed window after CoGroupByKey",
+    }
+    bounds: ClassVar[str] = "[start, start + size), complete after another within"
     mode: ClassVar[Literal["update", "append"]] = "append"
     reopens: ClassVar[bool] = True
     size: timedelta

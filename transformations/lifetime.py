@@ -17,9 +17,15 @@ BEGINNING, END_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, 
 @dataclass(frozen=True)
 class Lifetime(Shape):
     """From 1970-01-01T00:00Z without an end. No row is late for it, and it is never final: it is what the log says so
-    far, so it counts as settled at every version. Flink and Spark say unbounded, Beam the global window."""
+    far, so it counts as settled at every version."""
 
     name: ClassVar[str] = "no window"
+    called: ClassVar[dict[str, str]] = {
+        "Spark": "aggregation without a window",
+        "Flink": "non-windowed aggregation",
+        "Beam": "global window",
+    }
+    bounds: ClassVar[str] = "everything"
     whole: ClassVar[bool] = True
 
     def finished(self, rows: DataFrame) -> DataFrame:

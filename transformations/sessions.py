@@ -18,9 +18,11 @@ from .shape import Part, Revisions, Shape, bearing_where, earlier, later, of_the
 
 @dataclass(frozen=True)
 class Session(Shape):
-    """`[first event, last event + gap]`: events exactly one gap apart belong together. All books say session."""
+    """`[first event, last event + gap]`: events exactly one gap apart belong together."""
 
     name: ClassVar[str] = "session window"
+    called: ClassVar[dict[str, str]] = {"Spark": "session", "Flink": "session", "Beam": "session"}
+    bounds: ClassVar[str] = "[first event, last event + gap], events one gap apart included"
     mode: ClassVar[Literal["update", "append"]] = "append"
     reopens: ClassVar[bool] = True
     chained: ClassVar[bool] = True

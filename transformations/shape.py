@@ -49,6 +49,12 @@ class Shape(ABC):
     name: ClassVar[str]
     """What the books call it."""
 
+    called: ClassVar[dict[str, str]]
+    """What Spark, Flink and Beam call it."""
+
+    bounds: ClassVar[str]
+    """The stretch of event time of a row, as an interval."""
+
     mode: ClassVar[Literal["update", "append"]] = "update"
     """Whether the engine tells a result at every change, or once, when its watermark has passed it."""
 

@@ -20,12 +20,15 @@ LOOKED_BACK = 60  # sizes, in which the event before is looked for where a diffe
 
 @dataclass(frozen=True)
 class Sliding(Shape):
-    """`[t + 1 ms - size, t + 1 ms)` for an event at `t`: it ends with the event and does not reach a whole size back.
-
-    Beam and Spark use "sliding" for what is called hopping here; Flink's OVER window is this one.
-    """
+    """`[t + 1 ms - size, t + 1 ms)` for an event at `t`: it ends with the event and does not reach a whole size back."""
 
     name: ClassVar[str] = "sliding window"
+    called: ClassVar[dict[str, str]] = {
+        "Spark": "none on a stream; a range frame in batch",
+        "Flink": "OVER window",
+        "Beam": "none; state and timers",
+    }
+    bounds: ClassVar[str] = "[event + 1 ms - size, event + 1 ms)"
     chained: ClassVar[bool] = True
     whole: ClassVar[bool] = True
     size: timedelta

@@ -18,12 +18,15 @@ from .windows import Tumbling
 
 @dataclass(frozen=True)
 class AsOf(Tumbling):
-    """`[start, start + size)` over events of one kind, with the latest change of another kind at or before each.
+    """`[start, start + size)` over events of one kind, with the latest change of another kind at or before each."""
 
-    Flink says temporal join, Beam a side input that changes; Spark joins streams with tables as they are now only.
-    """
-
-    name: ClassVar[str] = "join with a table as of the event time"
+    name: ClassVar[str] = "join as of the event time"
+    called: ClassVar[dict[str, str]] = {
+        "Spark": "none on a stream; a stream joins a table as it is now",
+        "Flink": "temporal join",
+        "Beam": "slowly changing side input",
+    }
+    bounds: ClassVar[str] = "[start, start + size), a change from its own instant on"
     looks_ahead: ClassVar[bool] = True
     whole: ClassVar[bool] = True
     events: ClassVar[str] = "bubbles_popped"

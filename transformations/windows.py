@@ -55,9 +55,11 @@ class Aligned(Shape):
 
 @dataclass(frozen=True)
 class Tumbling(Aligned):
-    """Windows side by side: each event is in one. Flink and Spark say tumbling, Beam fixed."""
+    """Windows side by side: each event is in one."""
 
     name: ClassVar[str] = "tumbling window"
+    called: ClassVar[dict[str, str]] = {"Spark": "tumbling", "Flink": "tumbling", "Beam": "fixed"}
+    bounds: ClassVar[str] = "[start, start + size)"
 
     def start(self, event_time: Column) -> Column:
         """The start of the window that holds `event_time`, as plain arithmetic for rows that are not grouped."""
@@ -71,9 +73,11 @@ class Tumbling(Aligned):
 
 @dataclass(frozen=True)
 class Hopping(Aligned):
-    """Windows of one size that begin every `slide`: an event is in `size / slide` of them. Spark and Beam say sliding."""
+    """Windows of one size that begin every `slide`: an event is in `size / slide` of them."""
 
     name: ClassVar[str] = "hopping window"
+    called: ClassVar[dict[str, str]] = {"Spark": "sliding", "Flink": "hopping (SQL), sliding (API)", "Beam": "sliding"}
+    bounds: ClassVar[str] = "[start, start + size), one every slide"
     slide: timedelta
 
     def __post_init__(self) -> None:
@@ -83,3 +87,16 @@ class Hopping(Aligned):
 
     def window(self) -> Column:
         return F.window("event_time", written(self.size), written(self.slide))
+
+
+@dataclass(frozen=True)
+class CountWithin(Tumbling):
+    """Windows of so many events, counted anew in each window of time: without that, one late event would move all."""
+
+    name: ClassVar[str] = "count window"
+    called: ClassVar[dict[str, str]] = {
+        "Spark": "none on a stream",
+        "Flink": "count window, by arrival",
+        "Beam": "none; a trigger after a count",
+    }
+    bounds: ClassVar[str] = "every so many events within [start, start + size)"

@@ -128,7 +128,9 @@ def stops_before_it_writes(*_: object) -> NoReturn:
 def fails_on_a_row(result: Result, events: DataFrame) -> DataFrame:
     """The result, but with a row whose computation fails."""
     broken = F.when(F.col("window_start") == F.lit(moment(60)), F.raise_error(F.lit("died half-way")))
-    return result.computed(result.placed(events)).withColumn("players", F.coalesce(broken.cast("int"), F.col("players")))
+    return result.computed(result.placed(events)).withColumn(
+        "players", F.coalesce(broken.cast("int"), F.col("players"))
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType
 
 from ..result import Result, Value
-from ..windows import Tumbling
+from ..windows import CountWithin
 
 LENGTH = 10
 
 
-def streaks(pops: DataFrame, _: Tumbling, alongside: Sequence[str]) -> DataFrame:
+def streaks(pops: DataFrame, _: CountWithin, alongside: Sequence[str]) -> DataFrame:
     """Pops of equal time stand in the order of their ids; what is left over makes no streak."""
     order = Window.partitionBy(*alongside, "player_id", "window").orderBy("event_time", "event_id")
     streak = F.ceil(F.row_number().over(order) / LENGTH).cast("int")
@@ -42,7 +42,7 @@ def pop_streaks(*, size: timedelta = timedelta(hours=1)) -> Result:
             Value("span_ms", LongType(), "milliseconds from the first to the last of them"),
             Value("bubbles", LongType(), "sum of the bubbles popped"),
         ),
-        window=Tumbling(size),
+        window=CountWithin(size),
         compute=streaks,
         way="recompute",
     )

@@ -1,0 +1,77 @@
+"""The documentation follows the declarations, and the worked example of the README works."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from deliveries import at, land
+
+from cli.declared import page, summary
+from transformations.catalogue import catalogue
+
+PROJECT = Path(__file__).parent.parent
+README = (PROJECT / "README.md").read_text()
+DECLARED = list(catalogue().values())
+EXAMPLE = re.findall(r"^```python\n# (transformations/\S+)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_readme_lists_the_catalogue_as_it_is_declared() -> None:
+    listed = re.search(r"<!-- catalogue: .*? -->\n(.*?)\n<!-- end", README, flags=re.DOTALL)
+    assert listed is not None
+    assert listed[1].splitlines() == list(summary(DECLARED))
+
+
+def test_the_page_of_the_catalogue_is_what_the_command_prints() -> None:
+    written = (PROJECT / "docs" / "catalogue.md").read_text().splitlines()
+    assert written == list(page(DECLARED)), "run `parity results --format markdown > docs/catalogue.md`"
+
+
+COMMANDS = """
+import sys
+from typer.testing import CliRunner
+from cli.main import app
+for command in (["ingest", "--landing", "landing"], ["stream"], ["recompute"], ["reconcile"], ["show"]):
+    name = ["room_temperatures"] if command == ["show"] else []
+    only = ["--result", "room_temperatures"] if command[0] in ("stream", "recompute", "reconcile") else []
+    form = ["--format", "jsonl"] if command == ["show"] else []
+    done = CliRunner().invoke(app, [*command, *name, "--lake", "lake", *only, *form])
+    if done.exit_code:
+        sys.exit(f"{command}: {done.output}")
+print(done.stdout)
+"""
+
+
+def read(event_id: str, room: str, millidegrees: int, seconds: float) -> str:
+    said = {"event_id": event_id, "kind": "temperature_read", "sensor_id": f"in {room}", "room_id": room}
+    return json.dumps({**said, "millidegrees": millidegrees, "occurred_at": at(seconds)})
+
+
+def test_a_kind_and_a_result_are_two_modules_of_forty_lines_together(tmp_path: Path) -> None:
+    assert [path for path, _ in EXAMPLE] == [
+        "transformations/kinds/temperature_read.py",
+        "transformations/results/room_temperatures.py",
+    ]
+    assert sum(len(code.splitlines()) + 1 for _, code in EXAMPLE) <= 40
+    for package in ("transformations", "lakehouse", "speed_layer", "batch_layer", "reconciliation", "serving", "cli"):
+        shutil.copytree(PROJECT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / ".jars").symlink_to(PROJECT / ".jars")
+    for path, code in EXAMPLE:
+        (tmp_path / path).write_text(code)
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "parity.toml").write_text('[lateness]\nallowed = "10 seconds"\n[spark]\ncompiler = "quick"\n')
+    reads = [read("1", "hall", 20_000, 0), read("2", "hall", 21_500, 4.999), read("3", "hall", 22_000, 5)]
+    land(tmp_path / "landing", "1.jsonl", [*reads, read("4", "attic", -3_000, 60), read("late", "hall", 20_500, 2)])
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS],
+        cwd=tmp_path, env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line]
+    assert [(row["room_id"], row["sum"], row["reads"], row["window_start"]) for row in rows] == [
+        ("hall", 62_000, 3, at(0)),
+        ("hall", 22_000, 1, at(5)),
+        ("attic", -3_000, 1, at(60)),
+    ]
