@@ -9,6 +9,7 @@ from typing import Any
 
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from lakehouse.lake import Lake
@@ -56,6 +57,11 @@ def create_table(
         for key, value in properties.items():
             table = table.property(key, value)
         table.execute()
+
+
+def no_rows(spark: SparkSession, schema: StructType) -> DataFrame:
+    """A frame without rows, made in the JVM: `createDataFrame` would start Python workers for it."""
+    return spark.range(0).select(*(F.lit(None).cast(field.dataType).alias(field.name) for field in schema))
 
 
 def read_table(spark: SparkSession, lake: Lake, name: str, *, version: int | None = None) -> DataFrame:

@@ -16,6 +16,7 @@ from lakehouse.identity import Epoch
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
 from lakehouse.settings import Settings
+from lakehouse.tables import no_rows
 from transformations.durations import from_millis
 from transformations.result import Result
 from transformations.shape import Part
@@ -81,8 +82,7 @@ def _unsettled(spark: SparkSession, lake: Lake, result: Result, of: Slice) -> Da
     """What earlier repairs touched that was not settled then: rows that came since, in time, belong to it too."""
     before = next((each for each in boundaries(lake, result, of.epoch) if each.batch < of.batch), None)
     if before is None:
-        nothing = spark.createDataFrame([], result.schema)
-        return result.touched_again(nothing)
+        return result.touched_again(no_rows(spark, result.schema))
     return result.touched_again(read_kappa(spark, lake, result, before).where("cause = 'late' and not settled"))
 
 

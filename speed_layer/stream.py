@@ -15,6 +15,7 @@ Either way: one append, one transaction id, one log version.
 from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -29,7 +30,7 @@ from lakehouse.log import EVENTS, newest_version, position
 from lakehouse.queries import Query, run
 from lakehouse.runs import Run, measured
 from lakehouse.settings import Settings
-from lakehouse.tables import Transaction, append, create_table
+from lakehouse.tables import Transaction, append, create_table, no_rows
 from speed_layer.repair import Slice, repaired
 from transformations.changelog import Cause, Stamp, changelog_schema, folded, stamped
 from transformations.durations import to_millis, written
@@ -129,9 +130,8 @@ def append_revisions(
     said |= {str(each): number for each, number in counted.items()}
     if result.way == "engine" and result.window.mode == "append":
         said["watermark"] = to_millis(watermark(epoch.checkpoint, batch))
-    revisions = spark.createDataFrame([], changelog_schema(result))
-    for cause, part in parts.items():
-        revisions = revisions.unionByName(stamped(part, result, stamp, cause=cause))
+    stamped_parts = [stamped(part, result, stamp, cause=cause) for cause, part in parts.items()]
+    revisions = reduce(DataFrame.unionByName, stamped_parts or [no_rows(spark, changelog_schema(result))])
     failpoint(spark, "stream.computed", result.name, batch)
     append(
         spark,

@@ -54,7 +54,8 @@ def test_killed_at_every_writer_and_twice_at_the_same_place_nothing_is_lost_or_d
     assert set(everywhere.values()) == {1}
     assert {table: len(found) for table, found in lines.items()} == {"events": 48, "duplicates": 4, "quarantine": 4}
 
-    assert parity("recompute", "--lake", home, failpoint="recompute.computed:team_scores:0").returncode == KILLED
+    batch = ("recompute", "--lake", home, "--result", "team_scores")
+    assert parity(*batch, failpoint="recompute.computed:team_scores:0").returncode == KILLED
     assert coverage(lake, TEAM_SCORES) == []
     recompute(spark, lake, TEAM_SCORES, settings)
     verdict = reconcile(spark, lake, [TEAM_SCORES], settings)

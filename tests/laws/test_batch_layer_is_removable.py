@@ -16,7 +16,8 @@ import sys
 sys.modules["batch_layer"] = None  # the environment's own installation must not stand in for the removed folder
 from cli.main import app
 home = sys.argv[1]
-for command in ("ingest --landing {0}/landing", "stream", "legacy", "show team_scores --format jsonl", "status"):
+some = "--result team_scores --result player_sessions --result league_scores"
+for command in ("ingest --landing {0}/landing", f"stream {some}", "legacy", "show team_scores --format jsonl", "status"):
     app([*command.format(home).split(), "--lake", f"{home}/lake"], standalone_mode=False)
 """
 

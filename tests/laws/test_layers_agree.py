@@ -90,7 +90,8 @@ def check(spark: SparkSession, lake: Lake, result: Result, log: Log, allowed: ti
     found = boundaries(lake, result, live_epoch(lake, result))
     assert found[0].log_version == newest_version(lake)
     views = rows_at(found, result, partial(read_kappa, spark, lake, result))
-    alone = rows_at(found, result, partial(own_rows, spark, lake, result)) if result.way == "engine" else {}
+    # A wrong row stays in the changelog, so the engine's are looked at once, at the end.
+    alone = rows_at(found[:1], result, partial(own_rows, spark, lake, result)) if result.way == "engine" else {}
     once = result.way == "engine" and result.window.mode == "append"
     for at in found:
         note(f"{result.name} ({result.way}) at log version {at.log_version}, micro-batch {at.batch}")
@@ -101,16 +102,15 @@ def check(spark: SparkSession, lake: Lake, result: Result, log: Log, allowed: ti
 
         so_far = log[: at.log_version]  # version 0 made the table, so commit n of the log is version n + 1
         assert told(views[at.batch]) == told(ANSWERS[result.name](so_far))
-        if alone:
+        if at.batch in alone:
             assert told(alone[at.batch]) == told(on_time_answer(result.name, so_far, allowed))
 
 
 def check_all(spark: SparkSession, results: Sequence[Result], log: Log, allowed: timedelta, cut: int) -> None:
+    """The stream runs twice, the second time from its checkpoint."""
     chosen, lake = configured(allowed, cut), fresh_lake()
-    half = len(log) // 2
-    if half:
-        write_log(spark, lake, log[:half], horizon=chosen.retention.horizon)
-        stream(spark, lake, results, chosen)
+    write_log(spark, lake, log[:2], horizon=chosen.retention.horizon)
+    stream(spark, lake, results, chosen)
     write_log(spark, lake, log, horizon=chosen.retention.horizon)
     stream(spark, lake, results, chosen)
     for result in results:
@@ -142,8 +142,8 @@ LATE_ON_THE_EDGE = [
 ]
 
 
-@FEW(max_examples=2)
-@given(log=commits(most=4), allowed=ALLOWED, cut=st.integers(1, 3))
+@FEW(max_examples=1)
+@given(log=commits(least=3, most=4), allowed=ALLOWED, cut=st.integers(1, 3))
 @example(log=LATE_ON_THE_EDGE, allowed=timedelta(seconds=5), cut=1)
 def test_on_any_log_at_any_version_in_any_cut_the_stream_equals_batch(
     spark: SparkSession, log: list[list[Arrival]], allowed: timedelta, cut: int
@@ -165,7 +165,7 @@ def test_the_order_of_arrival_is_irrelevant_and_a_replay_rebuilds_the_same(
     spark: SparkSession, log: list[list[Arrival]], seed: random.Random
 ) -> None:
     """Under a heartbeat far ahead everything is settled, so every result has to be the plain answer."""
-    chosen = configured(timedelta(seconds=5), 1)
+    chosen = configured(timedelta(seconds=5), 2)
     shuffled = list(itertools.chain(*log))
     seed.shuffle(shuffled)
     end = [Arrival("end", 3_600_000, kind="heartbeat")]
