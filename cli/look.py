@@ -57,8 +57,7 @@ def show(
             found = [{name: _plain(value) for name, value in row.asDict().items()} for row in rows.collect()]
             columns = rows.columns
         if format is RowFormat.jsonl:
-            for row in found:
-                answers.out(json.dumps(row, ensure_ascii=False), highlight=False)
+            sys.stdout.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in found)
         elif format is RowFormat.csv:
             writer = csv.DictWriter(sys.stdout, fieldnames=columns, lineterminator="\n")
             writer.writeheader()
