@@ -5,7 +5,7 @@
 
 import typer
 
-from cli import compare, declared, demonstrate, jobs, look
+from cli import compare, declared, demonstrate, jobs, look, watermark
 
 app = typer.Typer(
     name="parity",
@@ -23,6 +23,7 @@ app.command("reconcile")(compare.reconcile)
 app.command("show")(look.show)
 app.command("status")(look.status)
 app.command("results")(declared.results)
+app.command("lateness")(watermark.lateness)
 app.command("demo")(demonstrate.demo)
 
 

@@ -170,10 +170,10 @@ def _hours(buckets: list[AuditBucket]) -> dict[str, list[AuditBucket]]:
 def _behind(bucket: LatenessBucket) -> str:
     if not bucket.least:
         return "0"
-    return f"≥ {_short(bucket.least)}" if bucket.below is None else f"< {_short(bucket.below)}"
+    return f"≥ {short(bucket.least)}" if bucket.below is None else f"< {short(bucket.below)}"
 
 
-def _short(duration: timedelta) -> str:
+def short(duration: timedelta) -> str:
     amount, unit = written(duration).split()
     return f"{amount} {unit if unit.startswith('milli') else UNITS[unit[:3]]}"
 

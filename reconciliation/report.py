@@ -23,8 +23,11 @@ from lakehouse.lake import Lake
 from lakehouse.settings import Settings
 from reconciliation import words
 from reconciliation.charts import NAMES, Figure, audit_chart, lateness_chart, layers_chart, redelivery_chart
+from reconciliation.choice import Choice, advice
+from reconciliation.choice_chart import choice_chart
 from reconciliation.conditions import conditions
 from reconciliation.costs import LayerCost, layer_costs
+from reconciliation.lateness import charted_choice
 from reconciliation.redelivery import Redelivery, redelivery
 from reconciliation.sentences import causes, delayed, saving, sentences
 from reconciliation.series import Series, series
@@ -45,6 +48,7 @@ class Report:
     control: Verdict | None
     costs: list[LayerCost]
     series: Series
+    choice: Choice | None
     redelivery: Redelivery | None
     meanings: dict[str, str]
     conditions: dict[str, str]
@@ -85,6 +89,7 @@ def gathered(
         control=control,
         costs=layer_costs(spark, lake, results),
         series=series(spark, lake, results, log_version, settings.lateness.allowed),
+        choice=charted_choice(spark, lake, results, log_version, settings.lateness.allowed),
         redelivery=redelivery(spark, lake, scores, log_version, settings.lateness) if scores else None,
         meanings={result.name: result.meaning for result in results},
         conditions=conditions(spark, lake, results, settings, verdict),
@@ -119,6 +124,7 @@ def rendered(report: Report) -> str:
         figures=_figures(report),
         layer_names={**NAMES, "ingest (shared)": "Ingestion (shared)"},
         sides=words.SIDES,
+        advice=advice,
         causes=causes,
         delayed=delayed,
         combinations=combinations,
@@ -148,6 +154,8 @@ def _figures(report: Report) -> dict[str, Figure]:
         figures["layers"] = layers_chart(report.series.layers)
     if any(bucket.events for bucket in report.series.lateness):
         figures["lateness"] = lateness_chart(report.series.lateness)
+    if report.choice is not None:
+        figures["choice"] = choice_chart(report.choice)
     if report.redelivery is not None:
         figures["redelivery"] = redelivery_chart(report.redelivery)
     if report.verdict.audit.buckets:

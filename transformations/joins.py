@@ -15,6 +15,8 @@ from pyspark.sql import functions as F
 from .durations import milliseconds
 from .shape import Part, Revisions, Shape, bearing_where, earlier, later, of_the_same, touching_where
 
+BEYOND = timedelta(milliseconds=1)  # the bound is closed, and event time has no finer step
+
 
 @dataclass(frozen=True)
 class Joined(Shape):
@@ -31,8 +33,8 @@ class Joined(Shape):
     reopens: ClassVar[bool] = True
     within: timedelta
 
-    def settled(self, before: Column) -> Column:
-        return F.col("window_end") < before
+    def settles(self) -> Column:
+        return later(F.col("window_end"), BEYOND)
 
     def touched(self, rows: DataFrame, log: DataFrame, by: Sequence[str]) -> DataFrame:  # noqa: ARG002
         return self._around(rows, F.col("event_time"), by)
@@ -71,8 +73,8 @@ class WindowedJoin(Shape):
     size: timedelta
     within: timedelta
 
-    def settled(self, before: Column) -> Column:
-        return later(F.col("window_end"), self.within) < before
+    def settles(self) -> Column:
+        return later(F.col("window_end"), self.within + BEYOND)
 
     def touched(self, rows: DataFrame, log: DataFrame, by: Sequence[str]) -> DataFrame:  # noqa: ARG002
         """The windows of every left row that the rows can follow within the bound."""

@@ -104,9 +104,13 @@ class Shape(ABC):
         """Whether a placed row came too late for the engine to own its result."""
         return self.deadline() <= earlier(F.col("high_water"), allowed)
 
+    def settles(self) -> Column:
+        """The moment of event time that decides over a row of the result: settled once `high_water - D` has reached it."""
+        return F.col("window_end")
+
     def settled(self, before: Column) -> Column:
         """Whether only late rows can still change a row of the result; `before` is `high_water - D`."""
-        return F.col("window_end") <= before
+        return self.settles() <= before
 
     @abstractmethod
     def touched(self, rows: DataFrame, log: DataFrame, by: Sequence[str]) -> DataFrame:

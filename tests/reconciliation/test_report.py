@@ -113,6 +113,11 @@ def test_the_costs_of_every_layer_are_measured(written: Written) -> None:
     assert "not measured" not in written.text
 
 
+def test_the_choice_of_the_lateness_comes_with_the_smallest_that_suits_the_budget(written: Written) -> None:
+    assert "Eager or slow" in written.text
+    assert "is 30 minutes. It repairs 0 % (the current 5 minutes: 50.0 %)" in written.text
+
+
 def test_a_difference_without_a_cause_is_named_in_the_first_sentence(written: Written) -> None:
     [scores, *others] = written.verdict.results
     wrong = replace(scores, equal=scores.equal - 1, differing=1, by_cause={"unexplained": 1}, unexplained=1)
