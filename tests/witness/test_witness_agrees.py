@@ -47,7 +47,7 @@ def lake(spark: SparkSession, landing: Path, delivered: Delivered, tmp_path_fact
     """A lake into which all was ingested, streamed and recomputed."""
     assert delivered.files == 6
     lake = create_lake(tmp_path_factory.mktemp("witnessed") / "lake")
-    ingest(spark, lake, landing, SETTINGS, files_per_batch=1, clock=lambda _batch: INGESTED_AT)
+    ingest(spark, lake, landing, SETTINGS, files_per_batch=2, clock=lambda _batch: INGESTED_AT)
     stream(spark, lake, list(RESULTS.values()), SETTINGS)
     for result in RESULTS.values():
         recompute(spark, lake, result, SETTINGS)
@@ -60,7 +60,8 @@ FEW = {
     "click_through": 3,
     "hot_minutes": 5,
     "offer_outcomes": 50,
-    "pop_streaks": 20,
+    "pop_streaks": 2,
+    "league_scores": 30,
 }
 """How many settled rows a result has at least; all others have more than a hundred."""
 
