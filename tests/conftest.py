@@ -11,6 +11,16 @@ from lakehouse.session import spark_session
 from lakehouse.settings import Settings, Spark, load_settings
 
 
+LONGEST_FIRST = ("test_readme.py", "test_layers_agree.py", "test_locks_between_processes.py", "test_crashes.py")
+"""Files that take minutes start first, so that no worker is left alone with one at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(
+        key=lambda item: LONGEST_FIRST.index(item.path.name) if item.path.name in LONGEST_FIRST else len(LONGEST_FIRST)
+    )
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     log_file = tmp_path_factory.mktemp("spark") / "spark.log"
