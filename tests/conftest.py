@@ -10,7 +10,6 @@ from lakehouse.lake import Lake, create_lake
 from lakehouse.session import spark_session
 from lakehouse.settings import Settings, Spark, load_settings
 
-
 LONGEST_FIRST = ("test_readme.py", "test_layers_agree.py", "test_locks_between_processes.py", "test_crashes.py")
 """Files that take minutes start first, so that no worker is left alone with one at the end."""
 
