@@ -39,10 +39,11 @@ def agree_on_settings(lake: Lake, result: Result, settings: Settings) -> None:
     if "settings" not in noted:
         write_json(lake.result_file(result.id), {**noted, "settings": given})
         return
+    known = {"way": "engine", **noted["settings"]}  # older lakes do not name the way: there was one
     changed = [
-        f"{name}: the lake has {noted['settings'].get(name)!r}, the settings say {value!r}"
+        f"{name}: the lake has {known.get(name)!r}, the settings say {value!r}"
         for name, value in given.items()
-        if noted["settings"].get(name) != value
+        if known.get(name) != value
     ]
     if changed:
         raise SettingsChanged(

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType, TimestampType
 
-from lakehouse.errors import NothingToCompare
+from lakehouse.errors import NothingToCompare, ParityError
 from lakehouse.lake import Lake
 from lakehouse.tables import commits, create_table, newest, read_table
 from transformations.durations import from_millis, to_millis
@@ -49,6 +49,12 @@ def create_log(spark: SparkSession, lake: Lake, *, horizon: timedelta) -> None:
         known = ("seq", "event_time", "high_water", "occurred_at", "batch")
         statistics = tuple(field.name for field in schema if field.name in known)
         create_table(spark, lake, name, schema, horizon=horizon, statistics=statistics)
+    missing = set(SCHEMAS[EVENTS].names) - set(read_table(spark, lake, EVENTS).columns)
+    if missing:
+        raise ParityError(
+            f"The log of {lake.path} has no column for {', '.join(sorted(missing))}: it was made before the kinds of events "
+            "that have such fields were declared. Ingest into a new lake."
+        )
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,9 @@ def _kappa(lake: Lake, result: Result, log: Position) -> dict[str, Any]:
 
 def _revisions(lake: Lake, result: Result, epoch: Epoch) -> dict[str, Any]:
     said = [commit for commit in commits(lake, changelog_name(result)) if commit["epoch"] == epoch.number]
-    on_time, late, recomputed = (sum(commit[cause] for commit in said) for cause in ("on_time", "late", "recompute"))
+    on_time, late, recomputed = (
+        sum(commit.get(cause, 0) for commit in said) for cause in ("on_time", "late", "recompute")
+    )
     return {"epoch": epoch.number, "engine_rows": on_time, "repairs": late, "recomputed": recomputed}
 
 

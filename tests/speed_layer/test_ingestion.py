@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from deliveries import START, heartbeat, land, pop
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
 
 import speed_layer.ingest
 from lakehouse.errors import AlreadyRunning, CheckpointLost, ParityError, SettingsChanged, StreamFailed
 from lakehouse.lake import Lake, create_lake
 from lakehouse.landings import note_landings
 from lakehouse.locks import exclusive
-from lakehouse.log import position
+from lakehouse.log import EVENTS, SCHEMAS, position
 from lakehouse.settings import Settings, load_settings
 from lakehouse.tables import newest, read_table
 from speed_layer.ingest import ingest
@@ -363,3 +364,13 @@ def test_a_landing_file_that_is_gone_is_named_and_can_be_put_back(
     away.rename(landing / "a.jsonl")
     ingest(spark, lake, landing, settings)
     assert [row[1] for row in log_rows(spark, lake)] == ["a"]
+
+
+def test_a_lake_that_is_older_than_a_kind_of_event_is_refused(
+    spark: SparkSession, lake: Lake, landing: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(spark, lake, landing, settings)
+    log = SCHEMAS[EVENTS]
+    monkeypatch.setitem(SCHEMAS, EVENTS, StructType([*log.fields, StructField("room_id", StringType())]))
+    with pytest.raises(ParityError, match="has no column for room_id: .* Ingest into a new lake"):
+        ingest(spark, lake, landing, settings)
