@@ -11,16 +11,14 @@ from batch_layer.recompute import recompute
 from lakehouse.batches import Interval
 from lakehouse.changelogs import boundary, read_kappa
 from lakehouse.lake import Lake
-from lakehouse.settings import Lateness, Stream, load_settings
+from lakehouse.settings import Lateness, load_settings
 from reconciliation.pins import pin
 from reconciliation.reconcile import reconciled
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
 
 ALLOWED = timedelta(seconds=5)
-SETTINGS = load_settings().model_copy(
-    update={"lateness": Lateness(allowed=ALLOWED, policy="drop"), "stream": Stream(commits_per_batch=1)}
-)
+SETTINGS = load_settings().model_copy(update={"lateness": Lateness(allowed=ALLOWED, policy="drop")})
 RESULTS = catalogue(WINDOWS)
 UNTOUCHED = {"lifetime_totals"}  # nothing is late for a result without an end
 
