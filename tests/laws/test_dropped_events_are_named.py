@@ -29,7 +29,7 @@ LOG = [
         Arrival("shown", 10_000, player="bob", kind="offer_shown", offer="o1"),
         Arrival("bob 2", 19_000, "blue", "bob", 70),
     ],
-    [Arrival("beat 1", 300_000, kind="heartbeat")],
+    [Arrival("beat 1", 400_000, kind="heartbeat")],
     [
         Arrival("late pop", 8_500, "blue", "alice", 200, reaction_ms=900),  # fills a streak, levels up, is hot
         Arrival("late bridge", 14_000, "blue", "bob", 1, reaction_ms=1),  # joins two sessions
@@ -38,7 +38,7 @@ LOG = [
         Arrival("late league", 500, player="alice", kind="league_changed", league="gold"),
         Arrival("late stranger", 15_000, "blue", "carol", 3),  # somebody of whom nothing came in time
     ],
-    [Arrival("beat 2", 600_000, kind="heartbeat")],
+    [Arrival("beat 2", 800_000, kind="heartbeat")],
 ]
 LATE = {arrival.event_id for arrival in LOG[2]}
 

@@ -96,7 +96,8 @@ def test_state_does_not_grow_with_the_log(spark: SparkSession, lake: Lake, monke
     first, _, last = kept
     assert len(first) == len(WINDOWED)
     for name, rows in first.items():
-        assert rows > 0 and last[name] <= rows * 1.2, f"{name}: {[each[name] for each in kept]}"
+        # The last tenth begins in a window that the one before it left open.
+        assert rows > 0 and last[name] <= rows * 1.2 + 1, f"{name}: {[each[name] for each in kept]}"
 
 
 def state_rows(query: StreamingQuery) -> int:
