@@ -1,7 +1,7 @@
 # The front door. Everything a target needs is set up by it, once.
 SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-# Small lakes: a JVM that starts sooner is worth more than one that runs faster.
+# Small lakes: generating code for a plan takes longer than interpreting it.
 QUICK := PARITY_SPARK__COMPILER=quick
 
 .DEFAULT_GOAL := help

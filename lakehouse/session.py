@@ -61,7 +61,7 @@ def spark_session(settings: Spark, *, log_file: Path, java_options: str = "") ->
         **OPTIONS,
         **(INTERPRETED if settings.compiler == "quick" else {}),
         "spark.driver.extraClassPath": _class_path(),
-        "spark.driver.extraJavaOptions": f"{_java_options(settings, log_file)} {java_options}".strip(),
+        "spark.driver.extraJavaOptions": f"{_java_options(log_file)} {java_options}".strip(),
         **settings.options,
     }
     builder = SparkSession.Builder().appName("parity").master(settings.master)
@@ -83,18 +83,14 @@ def _class_path() -> str:
     return ":".join(str(jar) for jar in jars)
 
 
-def _java_options(settings: Spark, log_file: Path) -> str:
+def _java_options(log_file: Path) -> str:
     options = [
         f"-Dlog4j2.configurationFile={LOG_CONFIG.as_uri()}",
         f"-Dparity.log={log_file}",
         "-Xshare:auto",
-        # Stopped at its first level, the compiler has room for 48 MB of code; when that is full it stops for good.
-        "-XX:ReservedCodeCacheSize=256m",
     ]
     if CLASS_ARCHIVE.exists():
         options.append(f"-XX:SharedArchiveFile={CLASS_ARCHIVE}")
-    if settings.compiler == "quick":
-        options.append("-XX:TieredStopAtLevel=1")
     return " ".join(options)
 
 

@@ -25,12 +25,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     log_file = tmp_path_factory.mktemp("spark") / "spark.log"
     # One JVM for hundreds of queries: their broadcasts, 64 MB each, wait for a garbage collection.
     options = {"spark.driver.memory": "4g"}
-    # It lives for minutes: its planner is worth compiling well, its queries, all different, are not.
-    session = spark_session(
-        Spark(master="local[2]", compiler="quick", options=options),
-        log_file=log_file,
-        java_options="-XX:TieredStopAtLevel=4",
-    )
+    session = spark_session(Spark(master="local[2]", compiler="quick", options=options), log_file=log_file)
     yield session
     session.stop()
 

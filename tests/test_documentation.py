@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from deliveries import at, land
+from short_lived import SHORT_LIVED
 
 from cli.declared import page, summary
 from transformations.catalogue import catalogue
@@ -66,7 +67,7 @@ def test_a_kind_and_a_result_are_two_modules_of_forty_lines_together(tmp_path: P
     land(tmp_path / "landing", "1.jsonl", [*reads, read("4", "attic", -3_000, 60), read("late", "hall", 20_500, 2)])
     done = subprocess.run(
         [sys.executable, "-c", COMMANDS],
-        cwd=tmp_path, env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
+        cwd=tmp_path, env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin", **SHORT_LIVED}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines() if line]

@@ -5,7 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-QUICK = {"PARITY_SPARK__COMPILER": "quick", "PARITY_SPARK__MASTER": "local[2]", "PARITY_STREAM__COMMITS_PER_BATCH": "1"}
+from short_lived import SHORT_LIVED
+
+QUICK = {
+    "PARITY_SPARK__COMPILER": "quick",
+    "PARITY_SPARK__MASTER": "local[2]",
+    "PARITY_STREAM__COMMITS_PER_BATCH": "1",
+    **SHORT_LIVED,
+}
 
 
 def environment(**more: str) -> dict[str, str]:

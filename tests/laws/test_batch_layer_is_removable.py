@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from deliveries import heartbeat, land, pop
+from short_lived import SHORT_LIVED
 
 import cli.main
 
@@ -31,7 +32,7 @@ def test_without_the_batch_layer_the_kappa_side_stays_green(tmp_path: Path) -> N
     land(tmp_path / "landing", "1.jsonl", [pop("a", 1), pop("b", 2, bubbles=3), heartbeat("beat", 1000)])
     done = subprocess.run(
         [sys.executable, "-c", KAPPA_ONLY, str(tmp_path)],
-        cwd=rest, env={"PYTHONPATH": str(rest), "PATH": "/usr/bin:/bin", "PARITY_SPARK__COMPILER": "quick"},
+        cwd=rest, env={"PYTHONPATH": str(rest), "PATH": "/usr/bin:/bin", "PARITY_SPARK__COMPILER": "quick", **SHORT_LIVED},
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

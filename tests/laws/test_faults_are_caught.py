@@ -12,6 +12,7 @@ import pytest
 from deliveries import at, heartbeat, land, pop
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from short_lived import SHORT_LIVED
 
 import reconciliation.reconcile
 import speed_layer.stream
@@ -219,7 +220,7 @@ def test_a_changed_aggregation_is_logic_drift(spark: SparkSession, lake: Lake, t
     assert module.read_text() != honest
     done = subprocess.run(
         [sys.executable, "-c", CHANGED_CODE, str(lake.path)],
-        cwd=other, env={"PYTHONPATH": str(other), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
+        cwd=other, env={"PYTHONPATH": str(other), "PATH": "/usr/bin:/bin", **SHORT_LIVED}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     verdict = reconcile(spark, lake, [TEAM_SCORES], SETTINGS)
