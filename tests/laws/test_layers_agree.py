@@ -144,7 +144,7 @@ LATE_ON_THE_EDGE = [
 
 @FEW(max_examples=1)
 @given(log=commits(least=3, most=3), allowed=ALLOWED, cut=st.integers(1, 3))
-@example(log=LATE_ON_THE_EDGE, allowed=timedelta(seconds=5), cut=1)
+@example(log=LATE_ON_THE_EDGE, allowed=timedelta(seconds=5), cut=2)
 def test_on_any_log_at_any_version_in_any_cut_the_stream_equals_batch(
     spark: SparkSession, log: list[list[Arrival]], allowed: timedelta, cut: int
 ) -> None:
