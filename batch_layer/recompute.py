@@ -6,9 +6,9 @@ The same function as the stream's, over the log as of one version. A crash half-
 becomes visible with Delta's commit or not at all.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.batches import BATCH_STAMPS, Interval, batch_name, batch_schema
@@ -54,7 +54,7 @@ def recompute(
     keep_code(lake, fingerprint)
     interval = interval or Interval()
     with measured(spark, lake, "recompute", [result.name]) as cost:
-        events = log_at(spark, lake, version).where(_needed(result, interval))
+        events = log_at(spark, lake, version).where(interval.needs(result))
         stamps = (
             F.lit(version).cast("long"),
             F.lit(datetime.now(UTC)),
@@ -68,12 +68,3 @@ def recompute(
         cost.rows_written = replace(spark, lake, batch_name(result), rows, where=interval.predicate, metadata=said)
         cost.rows_read = events.count()
     return version
-
-
-def _needed(result: Result, interval: Interval) -> Column:
-    """Whether a row of the log can bear upon a window that starts in the interval; Delta skips files by it."""
-    if result.window.whole:
-        return F.lit(True)
-    reach = sum(result.window.durations.values(), timedelta())
-    end = None if interval.end is None else interval.end + reach
-    return Interval(interval.first, end).holds(F.col("event_time"))

@@ -45,7 +45,7 @@ def reconcile(
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
         opened = open_lake(lake)
-        results = results_from(settings, result)
+        results = results_from(settings, result, opened)
         interval = Interval(first, to)
         columns = {name for each in results for name in each.value_names}
         tolerances = dict(_tolerance(text, columns) for text in tolerance or ())

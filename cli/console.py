@@ -37,15 +37,22 @@ def settings_from(config: Path | None) -> "Settings":
     return load_settings(config or (SETTINGS_FILE if SETTINGS_FILE.is_file() else None))
 
 
-def results_from(settings: "Settings", names: list[str] | None) -> "list[Result]":
-    """The results of these names, or all."""
+def results_from(settings: "Settings", names: list[str] | None, lake: Lake | None = None) -> "list[Result]":
+    """The results of these names, or all; in a lake the live version of each, or the one that is named: NAME@2."""
+    from lakehouse.versions import at_live, at_number
     from transformations.catalogue import catalogue
 
     known = catalogue(settings.windows_by_result)
-    for name in names or ():
-        if name not in known:
-            raise UnknownResult(f"There is no result {name!r}. There are: {', '.join(known)}.")
-    return [known[name] for name in names or known]
+    found = []
+    for asked in names or known:
+        name, _, number = asked.partition("@")
+        if name not in known or (number and not number.isdigit()):
+            raise UnknownResult(f"There is no result {asked!r}. There are: {', '.join(known)}.")
+        if lake is None:
+            found.append(known[name])
+        else:
+            found.append(at_number(lake, known[name], int(number)) if number else at_live(lake, known[name]))
+    return found
 
 
 def session_for(lake: Lake, settings: "Settings") -> "SparkSession":

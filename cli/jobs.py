@@ -79,6 +79,9 @@ def stream(
     result: ResultsOption = None,
     continuous: ContinuousOption = False,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Start a new epoch: compute anew from the log.")] = False,
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Go on although other code began the stream: its logic is the same.")
+    ] = False,
     config: ConfigOption = None,
 ) -> None:
     """Bring the results of the stream up to the log, repairs included."""
@@ -87,12 +90,12 @@ def stream(
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
         opened = open_lake(lake)
-        results = results_from(settings, result)
+        results = results_from(settings, result, opened)
         spark = session_for(opened, settings)
         from speed_layer.stream import stream as run_stream
 
         with step(f"Stream {', '.join(each.name for each in results)}"):
-            run_stream(spark, opened, results, settings, continuous=continuous, rebuild=rebuild)
+            run_stream(spark, opened, results, settings, continuous=continuous, rebuild=rebuild, trust_code=trust_code)
 
 
 def recompute(
@@ -110,7 +113,7 @@ def recompute(
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
         opened = open_lake(lake)
-        results = results_from(settings, result)
+        results = results_from(settings, result, opened)
         interval = Interval(first, to)
         spark = session_for(opened, settings)
         from batch_layer.recompute import recompute as compute

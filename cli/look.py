@@ -48,12 +48,14 @@ def show(
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
         opened = open_lake(lake)
-        [asked] = results_from(settings, [result])
+        [asked] = results_from(settings, [result], opened)
         spark = session_for(opened, settings)
+        from lakehouse.versions import as_noted
         from serving.views import view
 
         with step(f"Read {layer.value} {result}"):
-            rows = view(spark, opened, asked, settings, layer=layer.value, settled_only=settled_only)
+            own, given = as_noted(opened, asked, settings)
+            rows = view(spark, opened, own, given, layer=layer.value, settled_only=settled_only)
             found = [{name: _plain(value) for name, value in row.asDict().items()} for row in rows.collect()]
             columns = rows.columns
         if format is RowFormat.jsonl:
@@ -82,7 +84,8 @@ def status(
 
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
-        found = lake_status(open_lake(lake), results_from(settings, None))
+        opened = open_lake(lake)
+        found = lake_status(opened, results_from(settings, None, opened))
         if format is StatusFormat.json:
             answers.out(json.dumps(found, ensure_ascii=False), highlight=False)
             return

@@ -5,7 +5,7 @@
 
 import typer
 
-from cli import compare, declared, demonstrate, jobs, look, watermark
+from cli import compare, declared, demonstrate, jobs, look, reprocess, watermark
 
 app = typer.Typer(
     name="parity",
@@ -24,6 +24,11 @@ app.command("show")(look.show)
 app.command("status")(look.status)
 app.command("results")(declared.results)
 app.command("lateness")(watermark.lateness)
+app.command("replay")(reprocess.replay)
+app.command("compare")(reprocess.compare)
+app.command("swap")(reprocess.swap)
+app.command("versions")(reprocess.versions)
+app.command("retire")(reprocess.retire)
 app.command("demo")(demonstrate.demo)
 
 

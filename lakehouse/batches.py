@@ -1,7 +1,7 @@
 """The table `batch_<result>`: its columns, and which interval of it was computed at which version of the log."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -47,6 +47,13 @@ class Interval:
     @property
     def end_millis(self) -> int | None:
         return None if self.end is None else to_millis(self.end)
+
+    def needs(self, result: Result) -> Column:
+        """Whether a row of the log can bear upon a row of `result` in the interval; Delta skips files by it."""
+        if result.window.whole:
+            return F.lit(True)
+        reach = sum(result.window.durations.values(), timedelta())
+        return Interval(self.first, None if self.end is None else self.end + reach).holds(F.col("event_time"))
 
     def holds(self, window_start: Column) -> Column:
         after = F.lit(True) if self.first is None else window_start >= F.lit(self.first)

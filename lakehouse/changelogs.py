@@ -24,7 +24,8 @@ class Boundary:
     """A version of the log at which a micro-batch of the stream ended, and the version of the changelog that holds it.
 
     It names its epoch, so that everything read at it is of one, also if a rebuild begins meanwhile. An engine that tells
-    a result once has told those up to its `watermark`, which is behind the mark of the log; others have none.
+    a result once has told those up to its `watermark`, which is behind the mark of the log; others have none. What was
+    settled at log version `history` does not come from the engine, if there is one.
     """
 
     epoch: int
@@ -32,6 +33,7 @@ class Boundary:
     log_version: int
     table_version: int
     watermark: datetime | None = None
+    history: int | None = None
 
 
 def boundaries(lake: Lake, result: Result, epoch: Epoch) -> list[Boundary]:
@@ -40,9 +42,16 @@ def boundaries(lake: Lake, result: Result, epoch: Epoch) -> list[Boundary]:
     if not lake.has(name):
         return []
     return [
-        Boundary(epoch.number, said["batch"], said["log_version"], said["version"], _moment(said.get("watermark")))
+        Boundary(
+            epoch.number,
+            said["batch"],
+            said["log_version"],
+            said["version"],
+            _moment(said.get("watermark")),
+            epoch.history,
+        )
         for said in commits(lake, name)
-        if said.get("epoch") == epoch.number
+        if said.get("epoch") == epoch.number and "batch" in said
     ]
 
 

@@ -21,6 +21,18 @@ class SettingsChanged(ParityError):
     """A lake was written with other settings than those given now."""
 
 
+class CodeChanged(ParityError):
+    """A stream was begun by other code than the one that is to go on with it."""
+
+
+class UnknownVersion(ParityError):
+    """A version that a result does not have in the lake."""
+
+
+class VersionRefused(ParityError):
+    """Something that cannot be done to this version of a result: it exists, it is live, or it has not caught up."""
+
+
 class CheckpointLost(ParityError):
     """A stream's checkpoint is gone while its table is not."""
 

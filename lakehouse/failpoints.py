@@ -23,6 +23,8 @@ Place = Literal[
     "stream.appended",
     "legacy.appended",
     "recompute.computed",
+    "replay.computed",
+    "replay.appended",
 ]
 
 

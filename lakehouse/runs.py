@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from lakehouse.lake import Lake, write_json
 
-Job = Literal["ingest", "stream", "recompute", "legacy"]
+Job = Literal["ingest", "stream", "recompute", "legacy", "replay"]
 
 
 @dataclass

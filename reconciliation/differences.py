@@ -48,8 +48,8 @@ def _difference(row: Row, result: Result) -> Difference:
         key={name: row[name] for name in result.key},
         window_start=iso(row.window_start),
         window_end=None if row.window_end is None else iso(row.window_end),
-        batch=_plain(row.batch),
-        candidate=_plain(row.candidate),
+        batch=plain(row.batch),
+        candidate=plain(row.candidate),
         differing=list(row.differing),
         causes=list(row.causes) or [UNEXPLAINED],
         event_ids=sorted(row.event_ids or [])[:EVENTS_NAMED],
@@ -58,7 +58,8 @@ def _difference(row: Row, result: Result) -> Difference:
     )
 
 
-def _plain(values: Row | None) -> dict[str, Any] | None:
+def plain(values: Row | None) -> dict[str, Any] | None:
+    """The cells of one side, with times as text."""
     if values is None:
         return None
     return {name: iso(value) if isinstance(value, datetime) else value for name, value in values.asDict().items()}

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StructField, StructType
 
 from lakehouse.batches import Interval
-from lakehouse.changelogs import Boundary, read_changelog
+from lakehouse.changelogs import Boundary, mark, read_changelog, settled_before
 from lakehouse.lake import Lake
 from lakehouse.log import log_at
 from lakehouse.settings import Settings
@@ -29,7 +29,7 @@ def revised(spark: SparkSession, lake: Lake, result: Result, at: Pin) -> DataFra
     written = revisions.groupBy(*result.identity, "log_version", "cause").agg(F.count(F.lit(1)).alias("times"))
     most = F.max("times")
     return written.groupBy(*result.identity).agg(
-        F.bool_or(F.col("cause") == "late").alias("repaired"), F.when(most > 1, most).alias("times")
+        F.bool_or(F.col("cause") != "on_time").alias("repaired"), F.when(most > 1, most).alias("times")
     )
 
 
@@ -44,6 +44,8 @@ def wrong_by_itself(
     allowed = settings.lateness.allowed
     expected = result.on_time(log_at(spark, lake, at.log_version), allowed).where(result.present)
     done = result.settled(F.lit(at.settled_before(allowed)))
+    if at.boundary.history is not None:
+        done &= ~result.settled(F.lit(settled_before(mark(lake, at.boundary.history), allowed)))
     beyond = F.coalesce(F.col("window_end") <= F.lit(at.high_water - settings.retention.horizon), F.lit(False))
     both = compared(expected, engine, result, tolerance={})
     return both.where(done & ~beyond & interval.holds(F.col("window_start")) & (F.size("differing") > 0)).count()

@@ -12,15 +12,17 @@ A result goes one of two ways, as its declaration says.
 Either way: one append, one transaction id, one log version.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from lakehouse.changelogs import boundaries, changelog_name
+from lakehouse.changelogs import boundaries, changelog_name, mark, settled_before
 from lakehouse.checkpoints import consumed_version, watermark
+from lakehouse.errors import VersionRefused
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, result_fingerprint
 from lakehouse.identity import Epoch, agree_on_settings, current_epoch, refuse_lost_checkpoint, refuse_stale
@@ -45,6 +47,8 @@ def stream(
     *,
     continuous: bool = False,
     rebuild: bool = False,
+    trust_code: bool = False,
+    meanwhile: Callable[[], object] | None = None,
 ) -> None:
     """Run the streams of `results` until they have caught up with the log, or until they are stopped."""
     newest_version(lake)
@@ -52,29 +56,53 @@ def stream(
         for result in results:
             held.enter_context(exclusive(spark, lake.lock_file(f"stream-{result.id}"), wait=False))
         cost = held.enter_context(measured(spark, lake, "stream", [result.name for result in results]))
-        queries = [_query(spark, lake, result, settings, cost, rebuild=rebuild) for result in results]
-        for ended in run(queries, every=settings.stream.interval if continuous else None):
+        epochs = [prepared(spark, lake, each, settings, rebuild=rebuild, trust_code=trust_code) for each in results]
+        queries = [_query(spark, lake, *each, settings, cost) for each in zip(results, epochs, strict=True)]
+        for ended in run(queries, every=settings.stream.interval if continuous else None, meanwhile=meanwhile):
             cost.rows_read += cost.took(ended)
 
 
-def streamed_log(spark: SparkSession, lake: Lake, settings: Settings) -> DataFrame:
-    """The log from version 0 in commit order, never from an initial snapshot, which comes in another order."""
+def streamed_log(spark: SparkSession, lake: Lake, settings: Settings, *, since: int = 0) -> DataFrame:
+    """The log from a version on in commit order, never from an initial snapshot, which comes in another order."""
     return (
         spark.readStream.format("delta")
-        .option("startingVersion", 0)
+        .option("startingVersion", since)
         .option("maxFilesPerTrigger", settings.stream.commits_per_batch)
         .load(lake.table(EVENTS))
     )
 
 
-def engine_rows(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> DataFrame:
+def engine_rows(spark: SparkSession, lake: Lake, result: Result, settings: Settings, *, since: int = 0) -> DataFrame:
     """The result over the rows that are not late for it, by Spark's own operators."""
     allowed = settings.lateness.allowed
-    log = streamed_log(spark, lake, settings).withWatermark("event_time", written(allowed))
+    log = streamed_log(spark, lake, settings, since=since).withWatermark("event_time", written(allowed))
     return result.on_time(log, allowed)
 
 
-def _query(spark: SparkSession, lake: Lake, result: Result, settings: Settings, cost: Run, *, rebuild: bool) -> Query:
+def prepared(
+    spark: SparkSession,
+    lake: Lake,
+    result: Result,
+    settings: Settings,
+    *,
+    rebuild: bool = False,
+    trust_code: bool = False,
+) -> Epoch:
+    """The epoch to go on with; its table is there, and its checkpoint is the one that wrote the table."""
+    create_changelog(spark, lake, result, settings)
+    epoch = current_epoch(lake, result, rebuild=rebuild, trust_code=trust_code)
+    if not epoch.complete:
+        raise VersionRefused(
+            f"The replay of {result.id} has not finished, so its stream cannot begin. Nothing was written. `parity replay "
+            f"--lake {lake.path} --result {result.name} --as-version {result.version} --way steps` goes on with it."
+        )
+    last_batch = next((each.batch for each in boundaries(lake, result, epoch)), None)
+    refuse_lost_checkpoint(lake, result, epoch, last_batch=last_batch)
+    return epoch
+
+
+def create_changelog(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> None:
+    """Make the table of a version, with what it is computed with noted, and the code kept."""
     agree_on_settings(lake, result, settings)
     create_table(
         spark,
@@ -84,17 +112,17 @@ def _query(spark: SparkSession, lake: Lake, result: Result, settings: Settings, 
         horizon=settings.retention.horizon,
         statistics=("window_start", "log_version", "epoch"),
     )
-    epoch = current_epoch(lake, result, rebuild=rebuild)
-    last_batch = next((each.batch for each in boundaries(lake, result, epoch)), None)
-    refuse_lost_checkpoint(lake, result, epoch, last_batch=last_batch)
     keep_code(lake, result_fingerprint(result))
 
+
+def _query(spark: SparkSession, lake: Lake, result: Result, epoch: Epoch, settings: Settings, cost: Run) -> Query:
     def sink(rows: DataFrame, batch: int) -> None:
         append_revisions(rows, batch, lake, result, epoch, settings, cost)
 
     if result.way == "recompute":
-        return Query(result.id, streamed_log(spark, lake, settings).select("seq"), sink, epoch.checkpoint)
-    source = engine_rows(spark, lake, result, settings)
+        log = streamed_log(spark, lake, settings, since=epoch.since)
+        return Query(result.id, log.select("seq"), sink, epoch.checkpoint)
+    source = engine_rows(spark, lake, result, settings, since=epoch.since)
     return Query(result.id, source, sink, epoch.checkpoint, mode=result.window.mode)
 
 
@@ -103,7 +131,10 @@ def append_revisions(
 ) -> None:
     """One micro-batch: the engine's rows and what its slice of the log repairs, in one append."""
     spark = rows.sparkSession
-    previous, version = (consumed_version(epoch.checkpoint, each) for each in (batch - 1, batch))
+    consumed = (consumed_version(epoch.checkpoint, each) for each in (batch - 1, batch))
+    previous, version = (max(each, epoch.since - 1) for each in consumed)
+    if result.way == "recompute" and epoch.history is not None:
+        previous = max(previous, epoch.history)  # the steps have computed all that was there
     high_water = position(lake, version).high_water
     stamp = Stamp(
         log_version=version,
@@ -118,7 +149,7 @@ def append_revisions(
     if result.way == "engine":
         # A retry after the append is skipped by its transaction id. The frame has to be consumed all the same, or the
         # state store finds its commit missing and the query dies.
-        parts["on_time"] = folded(rows, result).persist()
+        parts["on_time"] = _own(folded(rows, result), lake, result, epoch, settings).persist()
         counted["on_time"] = parts["on_time"].count()
     if high_water is None:
         return
@@ -146,3 +177,11 @@ def append_revisions(
     cost.rows_written += sum(counted.values())
     for part in parts.values():
         part.unpersist()
+
+
+def _own(rows: DataFrame, lake: Lake, result: Result, epoch: Epoch, settings: Settings) -> DataFrame:
+    """The engine's rows without those that were settled when it began: it has seen only a part of what they are made of."""
+    if epoch.history is None:
+        return rows
+    before = settled_before(mark(lake, epoch.history), settings.lateness.allowed)
+    return rows.where(~result.settled(F.lit(before)))

@@ -27,6 +27,7 @@ class Lifetime(Shape):
     }
     bounds: ClassVar[str] = "everything"
     whole: ClassVar[bool] = True
+    endless: ClassVar[bool] = True
 
     def finished(self, rows: DataFrame) -> DataFrame:
         endless = F.lit(None).cast(TimestampType())

@@ -67,6 +67,9 @@ class Shape(ABC):
     looks_ahead: ClassVar[bool] = False
     """Whether what a row touches depends on later rows of the log."""
 
+    endless: ClassVar[bool] = False
+    """Whether a result is never over: every later row of its key belongs to it."""
+
     whole: ClassVar[bool] = False
     """Whether a result may need any row of the log, however old."""
 

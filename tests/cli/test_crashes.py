@@ -5,8 +5,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from deliveries import at, heartbeat, land, pop
 from processes import environment, parity
 from pyspark.sql import SparkSession
@@ -14,11 +16,14 @@ from pyspark.sql import SparkSession
 from batch_layer.recompute import recompute
 from lakehouse.batches import coverage
 from lakehouse.changelogs import boundaries, changelog_name, read_changelog
+from lakehouse.errors import VersionRefused
 from lakehouse.identity import live_epoch
 from lakehouse.lake import open_lake
 from lakehouse.settings import load_settings
-from lakehouse.tables import newest, read_table
+from lakehouse.tables import commits, newest, read_table
 from reconciliation.reconcile import reconcile
+from reconciliation.versions import versions_compared
+from speed_layer.stream import stream as stream_results
 from transformations.catalogue import catalogue
 
 KILLED = -signal.SIGKILL
@@ -64,6 +69,18 @@ def test_killed_at_every_writer_and_twice_at_the_same_place_nothing_is_lost_or_d
     assert found.compared > 0 and verdict.audit.balanced
     batches = Counter(each.batch for each in boundaries(lake, TEAM_SCORES, live_epoch(lake, TEAM_SCORES)))
     assert set(batches.values()) == {1}
+
+    again = ("replay", "--lake", home, "--result", "team_scores", "--way", "steps")
+    assert parity(*again, failpoint="replay.appended:team_scores:0").returncode == KILLED
+    new = replace(TEAM_SCORES, version=2)
+    with pytest.raises(VersionRefused, match="has not finished"):
+        stream_results(spark, lake, [new], settings)
+    resumed = parity(*again)
+    assert resumed.returncode == 0 and "Going on with team_scores@2" in resumed.stderr
+    same = versions_compared(spark, lake, TEAM_SCORES, new, settings)
+    assert (same.status, same.equal) == ("same", found.equal)
+    steps = [said for said in commits(lake, changelog_name(new)) if "step" in said]
+    assert len(steps) == 1
 
 
 def test_a_second_stream_on_one_lake_is_refused_and_nothing_is_doubled(spark: SparkSession, tmp_path: Path) -> None:

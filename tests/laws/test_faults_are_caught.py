@@ -1,8 +1,6 @@
 """The reconciliation can fail: each fault that is put in is caught and given its right cause."""
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +8,9 @@ from typing import Any
 
 import pytest
 from deliveries import at, heartbeat, land, pop
+from other_code import stream_team_scores_wrongly
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from short_lived import SHORT_LIVED
 
 import reconciliation.reconcile
 import speed_layer.stream
@@ -192,37 +190,8 @@ def test_processing_time_and_copies_explain_the_control(spark: SparkSession, lak
     assert found.by_cause["duplicate"] >= 1
 
 
-CHANGED_CODE = """
-import pathlib, sys
-from lakehouse.batches import Coverage
-from lakehouse.errors import StreamFailed
-from lakehouse.lake import open_lake
-from lakehouse.session import spark_session
-from lakehouse.settings import Spark, Stream, load_settings
-from speed_layer.stream import stream
-from transformations.catalogue import catalogue
-lake = open_lake(pathlib.Path(sys.argv[1]))
-spark = spark_session(Spark(master="local[2]", compiler="quick"), log_file=lake.log_file)
-chosen = load_settings().model_copy(update={"stream": Stream(commits_per_batch=1)})
-stream(spark, lake, [catalogue()["team_scores"]], chosen)
-"""
-
-
 def test_a_changed_aggregation_is_logic_drift(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
-    project = Path(speed_layer.stream.__file__).parent.parent
-    other = tmp_path / "other"
-    for package in ("transformations", "lakehouse", "speed_layer"):
-        shutil.copytree(project / package, other / package, ignore=shutil.ignore_patterns("__pycache__"))
-    (other / ".jars").symlink_to(project / ".jars")
-    module = other / "transformations" / "results" / "team_scores.py"
-    honest = module.read_text()
-    module.write_text(honest.replace('F.sum("bubbles").alias("bubbles")', '(F.sum("bubbles") + 1).alias("bubbles")'))
-    assert module.read_text() != honest
-    done = subprocess.run(
-        [sys.executable, "-c", CHANGED_CODE, str(lake.path)],
-        cwd=other, env={"PYTHONPATH": str(other), "PATH": "/usr/bin:/bin", **SHORT_LIVED}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    stream_team_scores_wrongly(lake.path, tmp_path / "other")
     verdict = reconcile(spark, lake, [TEAM_SCORES], SETTINGS)
     [found] = verdict.results
     assert verdict.exit_code == 1

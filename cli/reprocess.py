@@ -1,0 +1,209 @@
+"""The commands that answer a fixed bug or a changed window from the log: replay, compare, swap, versions, retire."""
+
+import json
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.filesize import decimal
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from cli.console import answers, notes, results_from, session_for, settings_from, step, told_errors
+from cli.options import ConfigOption, LakeOption
+
+if TYPE_CHECKING:
+    from lakehouse.lake import Lake
+    from lakehouse.settings import Settings
+    from transformations.result import Result
+
+OneResultOption = Annotated[str, typer.Option("--result", help="The result by its name.", metavar="NAME")]
+
+
+class WayName(StrEnum):
+    engine = "engine"
+    steps = "steps"
+
+
+class Format(StrEnum):
+    text = "text"
+    json = "json"
+
+
+def replay(
+    lake: LakeOption,
+    result: OneResultOption,
+    as_version: Annotated[
+        int | None, typer.Option(min=1, help="Number of the new version; the next one by default.", metavar="N")
+    ] = None,
+    way: Annotated[
+        WayName, typer.Option(help="The stream from the start, or settled history in static steps.")
+    ] = WayName.engine,
+    config: ConfigOption = None,
+) -> None:
+    """Compute a new version of a result from the log, beside the live one, until it has caught up."""
+    from lakehouse.lake import open_lake
+
+    with told_errors(lake / "logs" / "spark.log"):
+        settings = settings_from(config)
+        opened = open_lake(lake)
+        new, resumed = _new_version(opened, settings, result, as_version)
+        spark = session_for(opened, settings)
+        from speed_layer.replay import replay as run_replay
+
+        notes.print(f"{'Going on with' if resumed else 'Replaying'} {new.id}", highlight=False)
+        with Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=notes
+        ) as bar:
+            task = bar.add_task(f"Events into {new.id}", total=None)
+            run_replay(
+                spark, opened, new, settings, way=way.value,
+                told=lambda done, of: bar.update(task, completed=done, total=of),
+            )  # fmt: skip
+        notes.print(
+            f"[green]✓[/] {new.id} has caught up. `parity compare --lake {lake} --left {result} --right {new.id}` shows "
+            f"what it changes, `parity swap --lake {lake} --result {result} --to {new.version}` makes it live.",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _new_version(lake: "Lake", settings: "Settings", name: str, number: int | None) -> "tuple[Result, bool]":
+    """The version to compute, and whether a replay of it was begun before."""
+    from dataclasses import replace
+
+    from lakehouse.errors import UnknownResult, VersionRefused
+    from lakehouse.identity import noted
+    from lakehouse.log import newest_version
+    from lakehouse.versions import live_number, new_number, numbers
+    from transformations.catalogue import catalogue
+
+    newest_version(lake)
+    known = catalogue(settings.windows_by_result)
+    if name not in known:
+        raise UnknownResult(f"There is no result {name!r}. There are: {', '.join(known)}.")
+    begun = [each for each in numbers(lake, name) if "replay" in noted(lake, replace(known[name], version=each))]
+    if number is None:
+        number = begun[-1] if begun else new_number(lake, name)
+    asked = replace(known[name], version=number)
+    if number not in begun and number in {live_number(lake, name), *numbers(lake, name)}:
+        raise VersionRefused(
+            f"{asked.id} exists in {lake.path}. Nothing was written. Leave --as-version out for a new number, or let "
+            f"`parity stream --lake {lake.path} --result {asked.id}` bring it up to the log."
+        )
+    return asked, number in begun
+
+
+def compare(
+    lake: LakeOption,
+    left: Annotated[str, typer.Option(help="A result, or a version of it.", metavar="NAME@N")],
+    right: Annotated[str, typer.Option(help="Another version of it.", metavar="NAME@N")],
+    format: Annotated[Format, typer.Option(help="For people or for machines.")] = Format.text,
+    config: ConfigOption = None,
+) -> None:
+    """Compare two versions of a result over all settled keys. Exit code 0 the same, 1 they differ, 2 could not."""
+    from lakehouse.lake import open_lake
+
+    with told_errors(lake / "logs" / "spark.log"):
+        settings = settings_from(config)
+        opened = open_lake(lake)
+        one, other = results_from(settings, [left, right], opened)
+        spark = session_for(opened, settings)
+        from cli.changes import show_comparison
+        from reconciliation.versions import versions_compared
+
+        with step(f"Compare {one.id} with {other.id}"):
+            found = versions_compared(spark, opened, one, other, settings)
+        if format is Format.json:
+            answers.out(json.dumps(found.as_dict(), ensure_ascii=False), highlight=False)
+        else:
+            show_comparison(answers, found)
+    raise typer.Exit(found.exit_code)
+
+
+def swap(
+    lake: LakeOption,
+    result: OneResultOption,
+    to: Annotated[int | None, typer.Option(min=1, help="The version that becomes live.", metavar="N")] = None,
+    back: Annotated[bool, typer.Option("--back", help="Undo the last swap.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also if it is behind the live one.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Make a version of a result the live one, at once and as a whole; or undo that. Needs no Spark."""
+    from lakehouse.errors import VersionRefused
+    from lakehouse.lake import open_lake
+    from lakehouse.versions import at_number, make_live, make_previous_live
+
+    with told_errors():
+        settings = settings_from(config)
+        opened = open_lake(lake)
+        if back == (to is not None):
+            raise VersionRefused("Say either which version becomes live, with --to N, or --back.")
+        [asked] = results_from(settings, [result], opened)
+        if to is None:
+            live, before = make_previous_live(opened, asked.name)
+        else:
+            live, before = to, make_live(opened, at_number(opened, asked, to), force=force)
+        notes.print(
+            f"[green]✓[/] {asked.name}@{live} is live, {asked.name}@{before} was. "
+            f"`parity swap --lake {lake} --result {asked.name} --back` undoes it.",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def versions(
+    lake: LakeOption,
+    format: Annotated[Format, typer.Option(help="For people or for machines.")] = Format.text,
+    config: ConfigOption = None,
+) -> None:
+    """List the versions of every result: which is live, how far each is behind the log, its size. Needs no Spark."""
+    from lakehouse.lake import open_lake
+    from lakehouse.versions import described
+
+    with told_errors():
+        opened = open_lake(lake)
+        known = results_from(settings_from(config), None)
+        found = [each for result in known for each in described(opened, result.name)]
+        if format is Format.json:
+            answers.out(json.dumps(found, ensure_ascii=False), highlight=False)
+            return
+        table = Table(header_style="bold", box=None, padding=(0, 2, 0, 0))
+        for name in ("version", "state", "log version", "behind", "size", "code"):
+            table.add_column(name, justify="right" if name in ("log version", "behind", "size") else "left")
+        for each in found:
+            lag = "-" if each["lag_versions"] is None else f"{each['lag_versions']:,} commits"
+            at = "-" if each["log_version"] is None else f"{each['log_version']:,}"
+            table.add_row(
+                f"{each['result']}@{each['version']}",
+                each["state"],
+                at,
+                lag,
+                decimal(each["bytes"]),
+                each["code"] or "-",
+            )
+        answers.print(table)
+
+
+def retire(
+    lake: LakeOption,
+    result: Annotated[str, typer.Option("--result", help="The version to remove.", metavar="NAME@N")],
+    config: ConfigOption = None,
+) -> None:
+    """Remove a version of a result that is not live, with its tables and its checkpoint."""
+    from lakehouse.errors import VersionRefused
+    from lakehouse.lake import open_lake
+    from lakehouse.locks import exclusive
+    from lakehouse.versions import refuse_live, remove
+
+    with told_errors(lake / "logs" / "spark.log"):
+        settings = settings_from(config)
+        opened = open_lake(lake)
+        if "@" not in result:
+            raise VersionRefused(f"Name the version to remove: --result {result}@N. `parity versions` lists them.")
+        [asked] = results_from(settings, [result], opened)
+        refuse_live(opened, asked)
+        spark = session_for(opened, settings)
+        with exclusive(spark, opened.lock_file(f"stream-{asked.id}"), wait=False):
+            remove(opened, asked)
+        notes.print(f"[green]✓[/] {asked.id} is removed.", highlight=False)

@@ -1,0 +1,181 @@
+"""The versions of a result in a lake, and which of them is live.
+
+A version is one code with one set of settings; its tables, checkpoint and transaction ids carry its number. A new one is
+computed beside the live one, and a swap makes it live. What is live stands in one small file that is replaced as a
+whole: a reader sees the old version or the new one.
+
+    LAKE/results/team_scores.json     {"live": 2, "before": 1, "last": 3}; as long as nothing was swapped, 1 is live
+    LAKE/results/team_scores@2.json   what version 2 is computed with, and its epoch
+"""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lakehouse.batches import batch_name
+from lakehouse.changelogs import boundaries, changelog_name
+from lakehouse.errors import NothingToCompare, UnknownVersion, VersionRefused
+from lakehouse.identity import live_epoch, noted
+from lakehouse.lake import Lake, write_json
+from lakehouse.log import newest_version
+from lakehouse.settings import Lateness, Settings
+from transformations.catalogue import catalogue
+from transformations.durations import parse_duration
+from transformations.result import Result, Way
+
+FIRST = 1
+
+
+def numbers(lake: Lake, name: str) -> list[int]:
+    """The versions that the lake has of a result, ascending."""
+    files = (lake.path / "results").glob(f"{name}@*.json")
+    return sorted(int(file.stem.rpartition("@")[2]) for file in files)
+
+
+def live_number(lake: Lake, name: str) -> int:
+    """The version that readers see."""
+    return int(_pointer(lake, name).get("live", FIRST))
+
+
+def at_live(lake: Lake, result: Result) -> Result:
+    return replace(result, version=live_number(lake, result.name))
+
+
+def at_number(lake: Lake, result: Result, number: int) -> Result:
+    """The version with this number, which the lake has to have."""
+    known = numbers(lake, result.name)
+    if number not in known:
+        has = f"it has {', '.join(map(str, known))}" if known else "it has none yet"
+        raise UnknownVersion(
+            f"{result.name} has no version {number} in {lake.path}; {has}. "
+            f"`parity replay --lake {lake.path} --result {result.name}` makes a new one."
+        )
+    return replace(result, version=number)
+
+
+def as_noted(lake: Lake, result: Result, settings: Settings) -> tuple[Result, Settings]:
+    """The version with what it is computed with in the lake, whatever the settings say now."""
+    given: dict[str, str] = noted(lake, result).get("settings", {})
+    if not given:
+        return result, settings
+    windows = {
+        name.removeprefix("window_"): parse_duration(value)
+        for name, value in given.items()
+        if name.startswith("window_")
+    }
+    declared = catalogue({result.name: windows})[result.name]
+    lateness = Lateness.model_validate({"allowed": given["allowed_lateness"], "policy": given["policy"]})
+    way: Way = "recompute" if given.get("way") == "recompute" else "engine"
+    own = replace(declared, version=result.version, way=way)
+    return own, settings.model_copy(update={"lateness": lateness})
+
+
+def new_number(lake: Lake, name: str) -> int:
+    """A number that no version of the result has or had, taken with this call."""
+    number = max([live_number(lake, name), _pointer(lake, name).get("last", 0), *numbers(lake, name)]) + 1
+    _point(lake, name, last=number)
+    return number
+
+
+def consumed(lake: Lake, result: Result) -> int | None:
+    """The log version that a version of a result has come to, none if it has written nothing yet."""
+    try:
+        found = boundaries(lake, result, live_epoch(lake, result))
+    except NothingToCompare:
+        return None
+    return found[0].log_version if found else None
+
+
+def make_live(lake: Lake, result: Result, *, force: bool = False) -> int:
+    """Make this version the live one; returns the number of the one before. One that is behind the live one is refused."""
+    before = live_number(lake, result.name)
+    if result.version == before:
+        raise VersionRefused(f"{result.id} is live already. Nothing was changed.")
+    reached, live_reached = consumed(lake, result), consumed(lake, replace(result, version=before))
+    if reached is None:
+        raise VersionRefused(
+            f"{result.id} has no answer yet: its replay has not finished. Nothing was changed. "
+            f"`parity replay --lake {lake.path} --result {result.name} --as-version {result.version}` goes on with it."
+        )
+    if not force and live_reached is not None and reached < live_reached:
+        raise VersionRefused(
+            f"{result.id} has not caught up: it has come to log version {reached}, the live {result.name}@{before} to "
+            f"{live_reached}. Nothing was changed. `parity stream --lake {lake.path} --result {result.id}` lets it "
+            "catch up; --force swaps all the same, and readers then see an older answer until it has."
+        )
+    _point(lake, result.name, live=result.version, before=before)
+    return before
+
+
+def make_previous_live(lake: Lake, name: str) -> tuple[int, int]:
+    """Undo the last swap; returns the numbers that are live now and were until now."""
+    pointer = _pointer(lake, name)
+    if "before" not in pointer:
+        raise VersionRefused(f"{name} was never swapped in {lake.path}, so there is nothing to undo.")
+    if pointer["before"] not in numbers(lake, name):
+        raise VersionRefused(
+            f"{name}@{pointer['before']}, which was live before, has been retired. Nothing was changed."
+        )
+    _point(lake, name, live=pointer["before"], before=pointer["live"])
+    return pointer["before"], pointer["live"]
+
+
+def refuse_live(lake: Lake, result: Result) -> None:
+    """Refuse what may not be done to the live version."""
+    if result.version == live_number(lake, result.name):
+        raise VersionRefused(
+            f"{result.id} is live, so it is not removed. `parity swap --lake {lake.path} --result {result.name} --to N` "
+            "makes another version live."
+        )
+
+
+def remove(lake: Lake, result: Result) -> None:
+    """Remove the tables, the checkpoint and the note of a version that is not live."""
+    refuse_live(lake, result)
+    # The note goes first: what is left behind by a crash after that belongs to nobody, and a new version has a new number.
+    lake.result_file(result.id).unlink(missing_ok=True)
+    for name in (changelog_name(result), batch_name(result)):
+        shutil.rmtree(lake.table(name), ignore_errors=True)
+    shutil.rmtree(lake.checkpoint(result.id), ignore_errors=True)
+
+
+def described(lake: Lake, name: str) -> list[dict[str, Any]]:
+    """Every version of a result with its state, how far it is behind the log, and its size, as plain data."""
+    live, newest = live_number(lake, name), newest_version(lake)
+    return [_described(lake, name, number, live=live, newest=newest) for number in numbers(lake, name)]
+
+
+def _described(lake: Lake, name: str, number: int, *, live: int, newest: int) -> dict[str, Any]:
+    result = replace(catalogue()[name], version=number)
+    reached, note = consumed(lake, result), noted(lake, result)
+    state = "live" if number == live else "replaying" if "replay" in note else "beside"
+    return {
+        "result": name,
+        "version": number,
+        "state": state,
+        "log_version": reached,
+        "lag_versions": None if reached is None else newest - reached,
+        "bytes": sum(_size(lake, table) for table in (changelog_name(result), batch_name(result))),
+        "code": note.get("epoch", {}).get("code"),
+        "settings": note.get("settings", {}),
+    }
+
+
+def _size(lake: Lake, table: str) -> int:
+    folder = lake.path / "tables" / table
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _pointer_file(lake: Lake, name: str) -> Path:
+    return lake.path / "results" / f"{name}.json"
+
+
+def _pointer(lake: Lake, name: str) -> dict[str, int]:
+    file = _pointer_file(lake, name)
+    return dict(json.loads(file.read_text())) if file.exists() else {}
+
+
+def _point(lake: Lake, name: str, **what: int) -> None:
+    write_json(_pointer_file(lake, name), {**_pointer(lake, name), **what})

@@ -1,0 +1,206 @@
+"""Two versions of a result compared: what a swap would change, for whom, and by how much.
+
+    parity compare --lake LAKE --left team_scores@1 --right team_scores@2
+
+The same comparison as between the layers, with the left version in the place of batch.
+"""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import NumericType
+
+from lakehouse.changelogs import Boundary, boundary, mark, read_kappa, settled_before
+from lakehouse.errors import NothingToCompare
+from lakehouse.identity import noted
+from lakehouse.lake import Lake
+from lakehouse.log import log_at, position
+from lakehouse.settings import Settings
+from lakehouse.versions import as_noted
+from reconciliation.comparison import compared, moved_between, with_state
+from reconciliation.differences import plain
+from transformations.durations import iso
+from transformations.result import Result
+
+SAMPLES = 20
+
+
+@dataclass(frozen=True)
+class Change:
+    """One settled row that is not the same in both versions; a side without it is none."""
+
+    key: dict[str, Any]
+    window_start: str
+    window_end: str | None
+    left: dict[str, Any] | None
+    right: dict[str, Any] | None
+    differing: list[str]
+
+
+@dataclass(frozen=True)
+class ValueChange:
+    """How often a value changes, and by how much in all, where it is a number."""
+
+    name: str
+    rows: int
+    sum: float | None
+    greatest: float | None
+
+
+@dataclass(frozen=True)
+class VersionComparison:
+    """What two versions say about the same log."""
+
+    left: str
+    right: str
+    left_log_version: int
+    right_log_version: int
+    left_code: list[str]
+    right_code: list[str]
+    settings: dict[str, tuple[str | None, str | None]]
+    equal: int
+    differing: int
+    only_left: int
+    only_right: int
+    open: int
+    values: list[ValueChange]
+    samples: list[Change] = field(default_factory=list)
+
+    @property
+    def changed(self) -> int:
+        return self.differing + self.only_left + self.only_right
+
+    @property
+    def status(self) -> Literal["same", "differ", "could not compare"]:
+        if self.changed:
+            return "differ"
+        return "same" if self.equal else "could not compare"
+
+    @property
+    def exit_code(self) -> int:
+        return {"same": 0, "differ": 1, "could not compare": 2}[self.status]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "status": self.status, "exit_code": self.exit_code}
+
+
+def versions_compared(
+    spark: SparkSession, lake: Lake, left: Result, right: Result, settings: Settings, *, samples: int = SAMPLES
+) -> VersionComparison:
+    """The settled rows of both versions, each as it was computed, at the newest log version that both have reached."""
+    (left, of_left), (right, of_right) = (as_noted(lake, each, settings) for each in (left, right))
+    _refuse_other_result(left, right)
+    left_at, right_at = _boundaries(lake, left, right)
+    before = min(
+        settled_before(mark(lake, at.log_version), own.lateness.allowed, at)
+        for at, own in ((left_at, of_left), (right_at, of_right))
+    )
+    both = compared(
+        read_kappa(spark, lake, left, left_at), read_kappa(spark, lake, right, right_at), right, tolerance={}
+    )
+    low, high = sorted(position(lake, at.log_version).seq for at in (left_at, right_at))
+    newest = log_at(spark, lake, max(left_at.log_version, right_at.log_version))
+    moved = moved_between(newest, right, both, {0: (low, high)}, F.lit(0))
+    horizon_at = mark(lake, right_at.log_version) - settings.retention.horizon
+    keys = with_state(both, right, moved, settled_before=before, horizon_at=horizon_at).persist()
+    changed = keys.where("state = 'differs'")
+    counted = _counted(keys)
+    comparison = VersionComparison(
+        left=left.id,
+        right=right.id,
+        left_log_version=left_at.log_version,
+        right_log_version=right_at.log_version,
+        left_code=sorted(counted["left_code"]),
+        right_code=sorted(counted["right_code"]),
+        settings=_settings_changed(lake, left, right),
+        equal=counted["equal"],
+        differing=counted["differing"],
+        only_left=counted["only_left"],
+        only_right=counted["only_right"],
+        open=counted["open"],
+        values=_values(changed, right),
+        samples=[_change(row, right) for row in changed.orderBy("window_start", *right.key).limit(samples).collect()],
+    )
+    keys.unpersist()
+    return comparison
+
+
+def _refuse_other_result(left: Result, right: Result) -> None:
+    if left.name != right.name:
+        raise NothingToCompare(
+            f"{left.id} and {right.id} are different results. Compare two versions of one, e.g. {left.name}@1 and "
+            f"{left.name}@2."
+        )
+
+
+def _boundaries(lake: Lake, left: Result, right: Result) -> tuple[Boundary, Boundary]:
+    """The newest boundary of the one that is behind, and that of the other at or before it; if it has none there, its own."""
+    newest = boundary(lake, left), boundary(lake, right)
+    behind = min(at.log_version for at in newest)
+    found = []
+    for result, own in zip((left, right), newest, strict=True):
+        try:
+            found.append(boundary(lake, result, behind))
+        except NothingToCompare:
+            found.append(own)  # rows that the log moved since then are not judged
+    return found[0], found[1]
+
+
+def _settings_changed(lake: Lake, left: Result, right: Result) -> dict[str, tuple[str | None, str | None]]:
+    one, other = (noted(lake, each).get("settings", {}) for each in (left, right))
+    names = [*one, *(name for name in other if name not in one)]
+    return {name: (one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name)}
+
+
+def _counted(keys: DataFrame) -> Row:
+    differs = F.col("state") == "differs"
+
+    def number(condition: Column) -> Column:
+        return F.count(F.when(condition, F.lit(1)))
+
+    row = keys.agg(
+        number(F.col("state") == "equal").alias("equal"),
+        number(differs & F.col("batch").isNotNull() & F.col("candidate").isNotNull()).alias("differing"),
+        number(differs & F.col("candidate").isNull()).alias("only_left"),
+        number(differs & F.col("batch").isNull()).alias("only_right"),
+        number(~F.col("state").isin("equal", "differs")).alias("open"),
+        F.collect_set("batch_code").alias("left_code"),
+        F.collect_set("candidate_code").alias("right_code"),
+    ).first()
+    assert row is not None
+    return row
+
+
+def _values(changed: DataFrame, result: Result) -> list[ValueChange]:
+    """Each value that differs in a row that both versions have; the change is right less left."""
+    numeric = {value.name for value in result.values if isinstance(value.type, NumericType)}
+    both = changed.where("batch is not null and candidate is not null")
+    measured: list[Column] = []
+    for name in result.errors:
+        concerned = F.array_contains("differing", name)
+        change = F.col(f"candidate.{name}") - F.col(f"batch.{name}") if name in numeric else F.lit(None)
+        change = F.when(concerned, change.cast("double"))
+        measured += [
+            F.count(F.when(concerned, F.lit(1))).alias(f"{name} rows"),
+            F.sum(change).alias(f"{name} sum"),
+            F.max(F.abs(change)).alias(f"{name} greatest"),
+        ]
+    row = both.agg(*measured).first()
+    assert row is not None
+    found = [
+        ValueChange(name, row[f"{name} rows"], row[f"{name} sum"], row[f"{name} greatest"]) for name in result.errors
+    ]
+    return [value for value in found if value.rows]
+
+
+def _change(row: Row, result: Result) -> Change:
+    return Change(
+        key={name: row[name] for name in result.key},
+        window_start=iso(row.window_start),
+        window_end=None if row.window_end is None else iso(row.window_end),
+        left=plain(row.batch),
+        right=plain(row.candidate),
+        differing=list(row.differing),
+    )
