@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.batches import Interval, computed_at, coverage, read_batch
+from lakehouse.changelogs import Boundary
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
 from lakehouse.settings import Settings
@@ -97,7 +98,7 @@ def reconciled(
         by_cause=by_cause,
         unexplained=by_cause.get(UNEXPLAINED, 0),
         duplicate_revisions=sum(row.twice for row in counted.values()),
-        engine_alone=_alone(counted) if at.candidate == "kappa" and result.way == "engine" else None,
+        engine_alone=_alone(counted) if _by_the_engine(result, at) else None,
         engine_wrong=wrong_by_itself(spark, lake, result, settings, at, interval),
         late_events=_late_events(spark, lake, result, settings, at),
         candidate_code=_codes(counted, "candidate_codes"),
@@ -163,6 +164,11 @@ def _counted(keys: DataFrame) -> list[Row]:
         )
         .collect()
     )
+
+
+def _by_the_engine(result: Result, at: Pin) -> bool:
+    """Whether all that is settled was the engine's to settle: not so if a replay stepped through history."""
+    return isinstance(at.boundary, Boundary) and at.boundary.history is None and result.way == "engine"
 
 
 def _alone(counted: Mapping[str, Row]) -> int:
