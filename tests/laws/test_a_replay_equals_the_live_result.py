@@ -8,11 +8,13 @@ from logs import ANSWERS, Arrival, Log, Row, settled, write_log
 from pyspark.sql import SparkSession
 from test_layers_agree import RESULTS, configured, rows_of
 
-from lakehouse.changelogs import boundary, mark, read_changelog, read_kappa, settled_before
+import speed_layer.replay
+from lakehouse.changelogs import boundary, changelog_name, mark, read_changelog, read_kappa, settled_before
 from lakehouse.errors import ParityError
 from lakehouse.identity import live_epoch, noted
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import newest_version
+from lakehouse.tables import commits
 from speed_layer.replay import replay
 from speed_layer.stream import stream
 from transformations.result import Result
@@ -78,9 +80,11 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture(scope="module")
 def stepped(spark: SparkSession, lake: Lake) -> Lake:
-    """Each result replayed in steps while the log has its first part."""
-    for result in STEPPED:
-        replay(spark, lake, result, SETTINGS, way="steps")
+    """Each result replayed in steps, two where it can be divided, while the log has its first part."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(speed_layer.replay, "EVENTS_A_STEP", sum(map(len, BEFORE)) - 1)
+        for result in STEPPED:
+            replay(spark, lake, result, SETTINGS, way="steps")
     return lake
 
 
@@ -106,6 +110,8 @@ def test_in_steps_the_engine_takes_over_at_the_open_edge(spark: SparkSession, st
     epoch = live_epoch(stepped, result)
     assert epoch.history == len(BEFORE)  # the log's version 0 made the table
     assert epoch.since > 2, "the settled commits are not to be read again"
+    steps = [said["step"] for said in commits(stepped, changelog_name(result)) if "step" in said]
+    assert sorted(steps) == ([0] if result.window.whole else [0, 1])
     assert_answers(spark, stepped, result, BEFORE)
 
 
