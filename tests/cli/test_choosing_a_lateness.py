@@ -1,6 +1,7 @@
 """`parity lateness` as a user types it: for people, for machines, and its refusals."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,15 @@ from speed_layer.ingest import ingest
 
 def lateness(lake: Path, *options: str) -> Result:
     return CliRunner().invoke(app, ["lateness", "--lake", str(lake), *options])
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in the project's directory: its parity.toml is not to be found by chance."""
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith("PARITY_"):
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="module")

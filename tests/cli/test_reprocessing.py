@@ -1,6 +1,7 @@
 """A fixed bug, from its discovery to the swap, as a user types it; and what each of the commands refuses."""
 
 import json
+import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,15 @@ TRUE_SCORES = [3, 12, 21, 30]
 
 def parity(*command: str | Path) -> Result:
     return CliRunner().invoke(app, [str(part) for part in command])
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in the project's directory: its parity.toml is not to be found by chance."""
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith("PARITY_"):
+            monkeypatch.delenv(name)
 
 
 def scores(lake: Path, version: str = "") -> list[int]:
