@@ -11,6 +11,7 @@ QUICK = {
     "PARITY_SPARK__COMPILER": "quick",
     "PARITY_SPARK__MASTER": "local[2]",
     "PARITY_STREAM__COMMITS_PER_BATCH": "1",
+    "PYTHONPATH": str(Path(__file__).parents[2]),
     **SHORT_LIVED,
 }
 

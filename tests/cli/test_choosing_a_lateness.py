@@ -1,31 +1,21 @@
 """`parity lateness` as a user types it: for people, for machines, and its refusals."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 from deliveries import at, heartbeat, land, pop
 from pyspark.sql import SparkSession
-from typer.testing import CliRunner, Result
+from typed import parity
+from typer.testing import Result
 
-from cli.main import app
 from lakehouse.lake import create_lake
 from lakehouse.settings import load_settings
 from speed_layer.ingest import ingest
 
 
 def lateness(lake: Path, *options: str) -> Result:
-    return CliRunner().invoke(app, ["lateness", "--lake", str(lake), *options])
-
-
-@pytest.fixture(autouse=True)
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not in the project's directory: its parity.toml is not to be found by chance."""
-    monkeypatch.chdir(tmp_path)
-    for name in list(os.environ):
-        if name.startswith("PARITY_"):
-            monkeypatch.delenv(name)
+    return parity("lateness", "--lake", lake, *options)
 
 
 @pytest.fixture(scope="module")

@@ -3,33 +3,16 @@
 import csv
 import io
 import json
-import os
 from pathlib import Path
 
 import pytest
 from deliveries import at, heartbeat, land, pop
-from typer.testing import CliRunner, Result
-
-from cli.main import app
-
-
-def parity(*command: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(part) for part in command])
-
+from typed import parity
 
 TWO = ("--result", "team_scores", "--result", "level_ups")
 """All thirteen take minutes: the demo runs those."""
 
 pytestmark = pytest.mark.usefixtures("spark")
-
-
-@pytest.fixture(autouse=True)
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not in the project's directory: its parity.toml is not to be found by chance."""
-    monkeypatch.chdir(tmp_path)
-    for name in list(os.environ):
-        if name.startswith("PARITY_"):
-            monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="module")
