@@ -1,10 +1,10 @@
-"""The benchmark: the whole log through the streaming engine beside the batch recompute, ingestion, memory, a micro-batch.
+"""The benchmark: the whole log replayed in both ways beside the batch recompute; ingestion, memory, a micro-batch.
 
     make bench                          # 5 million events, then 10 million for the memory
     .venv/bin/python -m benchmarks.run --events 1000000 --no-twice
 
-Stream and batch take turns on the same log: once each in a process of its own, which is what a scheduled job pays, then
-several times in one process, which is what a long-running one pays. Spark's start is not counted.
+The replays and batch take turns on the same log: once each in a process of its own, which is what a scheduled job pays,
+then several times in one process, which is what a long-running one pays. Spark's start is not counted.
 """
 
 import json
@@ -27,7 +27,10 @@ from simulator import simulate
 WARM_ROUNDS = 3
 START = datetime(2026, 3, 1, tzinfo=UTC)
 SMALL = {"PARITY_STREAM__COMMITS_PER_BATCH": "1"}
+REPLAYS = ("engine", "steps")
+WAYS = (*REPLAYS, "batch")
 Cost = dict[str, Any]
+Costs = dict[str, list[Cost]]
 console = Console()
 
 
@@ -73,35 +76,46 @@ def main(
 def bench(home: Path, events: int, *, twice: bool) -> None:
     lake = home / "lake"
     ingested = None if lake.exists() else ingest_day(home, 0, events)
-    cold_stream, cold_batch = (measured(lake, name)[0] for name in ("stream", "batch"))
-    _, _, *warm = measured(lake, *("stream", "batch") * (WARM_ROUNDS + 1))
-    small = measured(lake, "stream", **SMALL)[0]
-    table = Table(title=f"{cold_stream['events']:,} events, {os.cpu_count()} cores, team_scores")
-    for name in ("measure", "stream", "batch", "stream / batch"):
-        table.add_column(name, justify="left" if name == "measure" else "right")
-    for heat, streams, batches in (("cold", [cold_stream], [cold_batch]), ("warm", warm[::2], warm[1::2])):
-        for name, unit in (("wall", "s"), ("cpu", "CPU s"), *([("memory", "GiB")] if heat == "cold" else [])):
-            stream, batch = (median(cost[name] for cost in costs) for costs in (streams, batches))
-            table.add_row(f"{heat}: {name} ({unit})", f"{stream:.1f}", f"{batch:.1f}", f"{stream / batch:.2f}")
-    console.print(table)
-    pairs = list(zip(warm[::2], warm[1::2], strict=True))
-    throughput = median(batch["wall"] / stream["wall"] for stream, batch in pairs)
-    cold = cold_batch["wall"] / cold_stream["wall"]
-    console.print(f"Throughput of the stream against batch: {throughput:.2f} warm, {cold:.2f} cold")
-    more = small["batches"] - cold_stream["batches"]
+    cold = {name: measured(lake, name) for name in WAYS}
+    turns = measured(lake, *WAYS * (WARM_ROUNDS + 1))[len(WAYS) :]
+    warm = {name: turns[place :: len(WAYS)] for place, name in enumerate(WAYS)}
+    small = measured(lake, "engine", **SMALL)[0]
+    show(cold, warm)
+    more = small["batches"] - cold["engine"][0]["batches"]
     if more > 0:
-        each = (small["wall"] - cold_stream["wall"]) / more
+        each = (small["wall"] - cold["engine"][0]["wall"]) / more
         console.print(f"One more micro-batch costs {each:.2f} s ({small['batches']} of them, cold)")
     if twice:
         again = ingest_day(home, 1, events)
-        [stream] = measured(lake, "stream")
-        told = {"stream": (cold_stream, stream), "ingestion": (ingested, again)}
+        [engine] = measured(lake, "engine")
+        told = {"engine": (cold["engine"][0], engine), "ingestion": (ingested, again)}
         for job, (one, two) in told.items():
             if one is not None:
                 console.print(
                     f"Peak memory of the JVM, {job}: {one['memory']} GiB at {one['events']:,} events, "
                     f"{two['memory']} GiB at {two['events']:,} ({two['memory'] / one['memory']:.2f})"
                 )
+
+
+def show(cold: Costs, warm: Costs) -> None:
+    """Print what each way cost, and how the two replays compare with the recompute."""
+    table = Table(title=f"{cold['batch'][0]['events']:,} events, {os.cpu_count()} cores, team_scores")
+    for name in ("measure", *WAYS, *(f"{way} / batch" for way in REPLAYS)):
+        table.add_column(name, justify="left" if name == "measure" else "right")
+    for heat, costs in (("cold", cold), ("warm", warm)):
+        for name, unit in (("wall", "s"), ("cpu", "CPU s"), *([("memory", "GiB")] if heat == "cold" else [])):
+            found = {way: median(cost[name] for cost in costs[way]) for way in WAYS}
+            ratios = (f"{found[way] / found['batch']:.2f}" for way in REPLAYS)
+            table.add_row(f"{heat}: {name} ({unit})", *(f"{found[way]:.1f}" for way in WAYS), *ratios)
+    console.print(table)
+    for way in REPLAYS:
+        each = {
+            heat: median(b["wall"] / r["wall"] for r, b in zip(costs[way], costs["batch"], strict=True))
+            for heat, costs in (("warm", warm), ("cold", cold))
+        }
+        console.print(
+            f"Throughput of the replay, {way}, against batch: {each['warm']:.2f} warm, {each['cold']:.2f} cold"
+        )
 
 
 def ingest_day(home: Path, day: int, events: int) -> Cost:
