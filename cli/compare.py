@@ -8,17 +8,21 @@ from typing import Annotated
 import typer
 
 from cli.console import answers, notes, results_from, session_for, settings_from, step, told_errors
-from cli.options import ConfigOption, FromOption, LakeOption, LogVersionOption, ResultsOption, ToOption
+from cli.options import (
+    ConfigOption,
+    Format,
+    FormatOption,
+    FromOption,
+    LakeOption,
+    LogVersionOption,
+    ResultsOption,
+    ToOption,
+)
 
 
 class CandidateName(StrEnum):
     kappa = "kappa"
     legacy = "legacy"
-
-
-class VerdictFormat(StrEnum):
-    text = "text"
-    json = "json"
 
 
 def reconcile(
@@ -33,19 +37,21 @@ def reconcile(
         list[str] | None,
         typer.Option(help="Allowed difference of a value column; may be repeated.", metavar="COLUMN=VALUE"),
     ] = None,
-    format: Annotated[VerdictFormat, typer.Option(help="For people or for machines.")] = VerdictFormat.text,
+    format: FormatOption = Format.text,
     report: Annotated[Path | None, typer.Option(help="Write the report as a page.", metavar="FILE.html")] = None,
     config: ConfigOption = None,
 ) -> None:
     """Compare a layer with batch over all keys at one version of the log. Exit code 0 agree, 1 differ, 2 could not."""
     from lakehouse.arrivals import ARRIVALS
     from lakehouse.batches import Interval
+    from lakehouse.identity import shared_log
     from lakehouse.lake import open_lake
 
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
         opened = open_lake(lake)
         results = results_from(settings, result, opened)
+        opened = shared_log(opened, results)
         interval = Interval(first, to)
         columns = {name for each in results for name in each.value_names}
         tolerances = dict(_tolerance(text, columns) for text in tolerance or ())
@@ -72,13 +78,13 @@ def reconcile(
 
             with step(f"Report {report}"):
                 control = None
-                if candidate is CandidateName.kappa and opened.has(ARRIVALS):
+                if candidate is CandidateName.kappa and opened.log == 1 and opened.has(ARRIVALS):
                     control = judge(
                         spark, opened, controlled(results), settings,
                         candidate="legacy", interval=interval, tolerance=tolerances,
                     )  # fmt: skip
                 write_report(spark, opened, results, settings, verdict, control=control, file=report)
-        if format is VerdictFormat.json:
+        if format is Format.json:
             answers.out(json.dumps(verdict.as_dict(), ensure_ascii=False), highlight=False)
         else:
             from cli.verdicts import show_verdict

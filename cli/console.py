@@ -6,7 +6,7 @@ Standard output belongs to the answer, so that a machine can read it; progress a
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,11 +30,11 @@ COULD_NOT = 2
 UNEXPECTED = 3
 
 
-def settings_from(config: Path | None) -> "Settings":
-    """The settings of the file given, or of `parity.toml` here if there is one, or the defaults."""
+def settings_from(config: Path | None, *, tried: Mapping[str, str] | None = None) -> "Settings":
+    """The settings of the file given, or of `parity.toml` here if there is one, or the defaults; `tried` goes before all."""
     from lakehouse.settings import load_settings
 
-    return load_settings(config or (SETTINGS_FILE if SETTINGS_FILE.is_file() else None))
+    return load_settings(config or (SETTINGS_FILE if SETTINGS_FILE.is_file() else None), tried=tried)
 
 
 def results_from(settings: "Settings", names: list[str] | None, lake: Lake | None = None) -> "list[Result]":
@@ -49,6 +49,8 @@ def results_from(settings: "Settings", names: list[str] | None, lake: Lake | Non
         if name not in known or (number and not number.isdigit()):
             raise UnknownResult(f"There is no result {asked!r}. There are: {', '.join(known)}.")
         if lake is None:
+            if number:
+                raise UnknownResult(f"{asked!r} names a version. Name the result alone: {name}.")
             found.append(known[name])
         else:
             found.append(at_number(lake, known[name], int(number)) if number else at_live(lake, known[name]))

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cli.console import answers, results_from, session_for, settings_from, step, told_errors
-from cli.options import ConfigOption, LakeOption
+from cli.options import ConfigOption, Format, FormatOption, LakeOption
 from transformations.durations import iso
 
 
@@ -27,11 +27,6 @@ class RowFormat(StrEnum):
     table = "table"
     csv = "csv"
     jsonl = "jsonl"
-
-
-class StatusFormat(StrEnum):
-    text = "text"
-    json = "json"
 
 
 def show(
@@ -75,7 +70,7 @@ def show(
 
 def status(
     lake: LakeOption,
-    format: Annotated[StatusFormat, typer.Option(help="For people or for machines.")] = StatusFormat.text,
+    format: FormatOption = Format.text,
     config: ConfigOption = None,
 ) -> None:
     """Show where the log and every layer stand. Needs no Spark."""
@@ -86,7 +81,7 @@ def status(
         settings = settings_from(config)
         opened = open_lake(lake)
         found = lake_status(opened, results_from(settings, None, opened))
-        if format is StatusFormat.json:
+        if format is Format.json:
             answers.out(json.dumps(found, ensure_ascii=False), highlight=False)
             return
         log = found["log"]

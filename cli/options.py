@@ -1,11 +1,21 @@
 """The options that several commands share, each described once."""
 
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+
+class Format(StrEnum):
+    """For people or for machines."""
+
+    text = "text"
+    json = "json"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="For people or for machines.")]
 LakeOption = Annotated[Path, typer.Option("--lake", help="Directory of the lake.", metavar="DIR")]
 LandingOption = Annotated[Path, typer.Option("--landing", help="Directory where *.jsonl files land.", metavar="DIR")]
 ConfigOption = Annotated[
@@ -14,6 +24,10 @@ ConfigOption = Annotated[
 ResultsOption = Annotated[
     list[str] | None,
     typer.Option("--result", help="A result by its name; may be repeated. All by default.", metavar="NAME"),
+]
+FromVersionOption = Annotated[
+    int | None,
+    typer.Option("--from-version", min=0, help="First version of the log that counts; all by default.", metavar="V"),
 ]
 ContinuousOption = Annotated[bool, typer.Option("--continuous", help="Go on until stopped with Ctrl-C.")]
 LogVersionOption = Annotated[

@@ -2,7 +2,6 @@
 
 import json
 import re
-from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ import typer
 from rich.table import Table
 
 from cli.console import answers, results_from, session_for, settings_from, step, told_errors
-from cli.options import ConfigOption, LakeOption, ResultsOption
+from cli.options import ConfigOption, Format, FormatOption, LakeOption, ResultsOption
 
 if TYPE_CHECKING:
     from reconciliation.choice import Choice
@@ -18,16 +17,11 @@ if TYPE_CHECKING:
 PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
-class ChoiceFormat(StrEnum):
-    text = "text"
-    json = "json"
-
-
 def lateness(
     lake: LakeOption,
     repair_budget: Annotated[str, typer.Option(help="Share of results that may need a repair.", metavar="N%")] = "1%",
     result: ResultsOption = None,
-    format: Annotated[ChoiceFormat, typer.Option(help="For people or for machines.")] = ChoiceFormat.text,
+    format: FormatOption = Format.text,
     config: ConfigOption = None,
 ) -> None:
     """Show what each allowed lateness would mean: late events, repairs, and the wait until a result is settled."""
@@ -45,7 +39,7 @@ def lateness(
 
         with step("Read the log"):
             choice = lateness_choice(spark, opened, results, at, settings.lateness.allowed, budget=budget)
-        if format is ChoiceFormat.json:
+        if format is Format.json:
             answers.out(json.dumps(choice.as_dict(), ensure_ascii=False), highlight=False)
         else:
             _show(choice, dropped=settings.lateness.policy == "drop")

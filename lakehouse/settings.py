@@ -1,7 +1,7 @@
 """Every setting, from `parity.toml` and `PARITY_…` environment variables, with a default for what they leave out."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from inspect import signature
 from pathlib import Path
@@ -137,8 +137,11 @@ class Settings(BaseSettings):
         return {name: dict(getattr(self.windows, name)) for name in RESULTS}
 
 
-def load_settings(file: Path | None = None) -> Settings:
-    """The settings of `file` (none: the defaults), each overridden by its environment variable."""
+def load_settings(file: Path | None = None, *, tried: Mapping[str, str] | None = None) -> Settings:
+    """The settings of `file` (none: the defaults), each overridden by its environment variable, and that by `tried`.
+
+    `tried` names single settings: {"windows.team_scores.size": "5 minutes"}.
+    """
     if file is not None and not file.is_file():
         raise BadSettings(f"There is no settings file {file}. Name an existing one with --config, or leave it out.")
     _refuse_unknown_variables()
@@ -146,12 +149,17 @@ def load_settings(file: Path | None = None) -> Settings:
     class FromFile(Settings):
         @classmethod
         def settings_customise_sources(
-            cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **__: PydanticBaseSettingsSource
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            *_: PydanticBaseSettingsSource,
+            **__: PydanticBaseSettingsSource,
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return EnvSettingsSource(settings_cls), TomlConfigSettingsSource(settings_cls, toml_file=file)
+            from_file = TomlConfigSettingsSource(settings_cls, toml_file=file)
+            return init_settings, EnvSettingsSource(settings_cls), from_file
 
     try:
-        found = FromFile()
+        found = FromFile(**_nested(tried or {}))
     except ValidationError as error:
         complaints = "\n".join(f"  {_complaint(detail)}" for detail in error.errors())
         raise BadSettings(f"The settings cannot be used ({file or 'environment'}):\n{complaints}") from None
@@ -165,6 +173,18 @@ def load_settings(file: Path | None = None) -> Settings:
                 f"The settings cannot be used ({file or 'environment'}):\n  windows.{name}: {error}"
             ) from None
     return found
+
+
+def _nested(tried: Mapping[str, str]) -> dict[str, Any]:
+    """{"lateness.allowed": "5 minutes"} as the sections of a settings file."""
+    sections: dict[str, Any] = {}
+    for name, value in tried.items():
+        *above, last = name.split(".")
+        inner = sections
+        for part in above:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return sections
 
 
 def _complaint(detail: Any) -> str:
