@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from lakehouse.lake import Lake
 from lakehouse.landings import manifests
-from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, position
+from lakehouse.log import DUPLICATES, EVENTS, position, waiting
 from lakehouse.tables import read_table
 from reconciliation.verdict import Audit, AuditBucket
 
@@ -31,8 +31,8 @@ def audited(spark: SparkSession, lake: Lake, log_version: int) -> Audit:
         why = f"{len(changed)} of {len(files)} landing files are gone or have changed since, e.g. {changed[0]}"
         return Audit(files=len(files), buckets=[], reasons={}, unavailable=why)
     landed = sum((landed_in(Path(landing.path)) for landing in files), Counter[str]())
-    accepted, duplicate = (_counted(spark, lake, name, last) for name in (EVENTS, DUPLICATES))
-    rejected = read_table(spark, lake, QUARANTINE).where(F.col("batch") <= last)
+    accepted, duplicate = (_counted(spark, lake, lake.of_log(name), last) for name in (EVENTS, DUPLICATES))
+    rejected = waiting(spark, lake).where(F.col("batch") <= last)
     quarantined = Counter(bucket(bytes(row.raw)) for row in rejected.select("raw").toLocalIterator())
     reasons = {
         row.reason: int(row["count"]) for row in rejected.groupBy("reason").count().orderBy(F.desc("count")).collect()

@@ -1,0 +1,66 @@
+"""The commands for a log that is wrong itself: requeue, reingest."""
+
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from cli.console import notes, session_for, settings_from, step, told_errors
+from cli.options import ConfigOption, LakeOption
+
+
+def requeue(lake: LakeOption, config: ConfigOption = None) -> None:
+    """Judge the quarantined lines again, after a fix; what is an event now enters the log as a late arrival, once."""
+    from lakehouse.lake import open_lake
+    from lakehouse.log import newest_version
+
+    with told_errors(lake / "logs" / "spark.log"):
+        settings = settings_from(config)
+        opened = open_lake(lake)
+        newest_version(opened)
+        spark = session_for(opened, settings)
+        from speed_layer.requeue import requeue as judge_again
+
+        with step("Requeue"):
+            done = judge_again(spark, opened, settings)
+        notes.print(
+            f"{done.accepted:,} lines are in the log now, {done.copies:,} are copies of events that it has, "
+            f"{done.waiting:,} stay in quarantine",
+            highlight=False,
+        )
+
+
+def reingest(
+    lake: LakeOption,
+    as_log: Annotated[int, typer.Option(min=1, help="Number of the new log.", metavar="N")],
+    config: ConfigOption = None,
+) -> None:
+    """Build a log anew from the raw lines of the first, beside it, by the rules of now; or bring it up to the first."""
+    from lakehouse.lake import open_lake
+    from lakehouse.log import newest_version, position
+
+    with told_errors(lake / "logs" / "spark.log"):
+        settings = settings_from(config)
+        opened = open_lake(lake)
+        newest_version(opened)
+        spark = session_for(opened, settings)
+        from speed_layer.reingest import reingest as build_anew
+
+        with Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=notes
+        ) as bar:
+            task = bar.add_task(f"Micro-batches into log {as_log}", total=None)
+            new = build_anew(
+                spark, opened, settings, as_log=as_log,
+                told=lambda done, of: bar.update(task, completed=done.batch + 1, total=of.batch + 1),
+            )  # fmt: skip
+        for name, at in (("Log 1", position(opened)), (f"Log {as_log}", new)):
+            notes.print(
+                f"{name}: {at.seq:,} events, {at.duplicates:,} duplicates, {at.quarantined:,} quarantined",
+                highlight=False,
+            )
+        notes.print(
+            f"[green]✓[/] `parity replay --lake {lake} --result NAME --log {as_log}` computes a version of a result from it.",
+            highlight=False,
+            soft_wrap=True,
+        )

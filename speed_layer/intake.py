@@ -1,0 +1,135 @@
+"""The intake: judged lines put in order and appended to the three tables of a log, exactly once a micro-batch.
+
+`quarantine` gets the lines that are no event, with the reason; `duplicates` the copies of events that the log has; and
+last `events`, the log. A micro-batch whose rows are in `events` is complete; a retry finds that out and adds nothing.
+"""
+
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from lakehouse.errors import SettingsChanged
+from lakehouse.failpoints import failpoint
+from lakehouse.fingerprint import parser_fingerprint
+from lakehouse.lake import Lake
+from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, SCHEMAS, log_at, position
+from lakehouse.settings import Settings
+from lakehouse.tables import Transaction, append, commits
+from transformations.arrival import content, in_order, with_first
+from transformations.clock import Clock
+from transformations.durations import from_millis
+from transformations.events import parsed
+
+Judge = dict[str, Any]
+
+
+def judge_of(settings: Settings) -> Judge:
+    """What decides whether a line is an event: the code, and the tolerances of the clock."""
+    return {"code": parser_fingerprint(), **settings.clock.model_dump(mode="json")}
+
+
+def judged(lines: DataFrame, settings: Settings) -> DataFrame:
+    """`lines` (`value`, `ingested_at`, and others that stay) with the columns of the log and a `reason`, null for an event."""
+    clock = Clock(
+        device_tolerance=settings.clock.device, future_tolerance=settings.clock.future, floor=settings.clock.floor
+    )
+    code = {"fingerprint": F.lit(parser_fingerprint()), "id_hash": F.xxhash64("event_id")}
+    return parsed(lines, clock).withColumns(code)
+
+
+def take_in(spark: SparkSession, lake: Lake, lines: DataFrame, batch: int, judge: Judge) -> None:
+    """Append judged `lines`, whose order of arrival is (`place`, `line`), as micro-batch `batch` of the log."""
+    _refuse_another_judge(lake, batch, judge)
+    lines = lines.persist()
+    placed = first_arrivals(spark, lake, lines.where("reason is null")).persist()
+    differing = placed.where("copy = false").withColumn("reason", F.lit("copy of an event with other content"))
+    rejected = lines.where("reason is not null").unionByName(differing.drop("copy"))
+    transaction = Transaction("ingest", batch)
+
+    sidelined = {}
+    for table, rows in ((QUARANTINE, rejected), (DUPLICATES, placed.where("copy"))):
+        sidelined[table] = rows.count()
+        if sidelined[table]:
+            said = {"batch": batch, "judge": judge}
+            append(spark, lake, lake.of_log(table), as_rows(rows, table), transaction=transaction, metadata=said)
+    failpoint(spark, "ingest.sidelined", "events", batch)
+    append_events(
+        spark,
+        lake,
+        placed.where("copy is null"),
+        transaction=transaction,
+        batch=batch,
+        duplicates=sidelined[DUPLICATES],
+        quarantined=sidelined[QUARANTINE],
+    )
+    failpoint(spark, "ingest.appended", "events", batch)
+    placed.unpersist()
+    lines.unpersist()
+
+
+def first_arrivals(spark: SparkSession, lake: Lake, events: DataFrame) -> DataFrame:
+    """`events` with `copy`: null for those that the log does not have, else whether the content is the same."""
+    return with_first(events, known_events(log_at(spark, lake, position(lake).version), events))
+
+
+def append_events(
+    spark: SparkSession,
+    lake: Lake,
+    first: DataFrame,
+    *,
+    transaction: Transaction | None,
+    batch: int,
+    duplicates: int,
+    quarantined: int,
+) -> None:
+    """Append first arrivals to the log, each with its place in it; the commit says where the log stands then.
+
+    `duplicates` and `quarantined` are how many lines there are more.
+    """
+    before = position(lake)
+    rows = in_order(first, high_water=before.high_water, seq=before.seq)
+    arrived = rows.agg(F.count(F.lit(1)).alias("events"), F.unix_millis(F.max("event_time")).alias("latest")).first()
+    assert arrived is not None
+    latest = None if arrived.latest is None else from_millis(arrived.latest)
+    said = before.after(batch, events=arrived.events, latest=latest, duplicates=duplicates, quarantined=quarantined)
+    append(spark, lake, lake.of_log(EVENTS), as_rows(rows, EVENTS), transaction=transaction, metadata=said)
+
+
+def as_rows(lines: DataFrame, table: str) -> DataFrame:
+    """Judged lines as rows of a table of the log."""
+    raw = F.col("value").cast(SCHEMAS[table]["raw"].dataType)
+    return lines.withColumn("raw", raw).select(*SCHEMAS[table].names)
+
+
+def known_events(log: DataFrame, events: DataFrame) -> DataFrame | None:
+    """The events of the log that share an id with `events`, over any distance in time; none, usually.
+
+    A first pass reads nothing but hashes of ids and finds where such rows can be. Only then does a second one compare
+    the ids themselves.
+    """
+    hashes = F.broadcast(events.select("id_hash"))
+    hits = log.select("id_hash", "seq").join(hashes, "id_hash", "left_semi")
+    where = hits.agg(F.min("seq").alias("first"), F.max("seq").alias("last")).first()
+    assert where is not None
+    if where["first"] is None:
+        return None
+    near = log.where(F.col("seq").between(where["first"], where["last"])).join(hashes, "id_hash", "left_semi")
+    return near.join(events.select("event_id"), "event_id", "left_semi").select("event_id", *content())
+
+
+def _refuse_another_judge(lake: Lake, batch: int, judge: Judge) -> None:
+    """Refuse to go on with a half-written micro-batch under other rules than it was begun with.
+
+    What it has put aside stays there; a line that other rules accept would then be in the log as well.
+    """
+    for table in (QUARANTINE, DUPLICATES):
+        begun: dict[str, Any] = next(commits(lake, lake.of_log(table)), {})
+        if begun.get("batch") == batch and begun["judge"] != judge:
+            changed = [name for name, value in judge.items() if begun["judge"].get(name) != value]
+            raise SettingsChanged(
+                f"Micro-batch {batch} of the ingestion was begun by other rules and not finished: "
+                + ", ".join(f"{name} was {begun['judge'].get(name)!r}, is {judge[name]!r}" for name in changed)
+                + ". Set [clock] back (for `code`: use the Parity that began it), run `parity ingest` to finish it, then "
+                "change the rules. Nothing was written."
+            )

@@ -1,0 +1,60 @@
+"""The requeue: quarantined lines judged again, after a fix of the code or of the clock's tolerances.
+
+    parity requeue --lake LAKE
+
+What is accepted now enters the log at its end, as a late arrival with its own event time; the streams repair what it
+bears upon. The line stays in `quarantine` as evidence, and counts as waiting no more. A killed requeue is simply run
+again: whether a line waits is seen from the tables, not from what a run remembers.
+"""
+
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from lakehouse.fingerprint import keep_code, parser_fingerprint
+from lakehouse.lake import Lake
+from lakehouse.locks import exclusive
+from lakehouse.log import DUPLICATES, newest_version, position, waiting
+from lakehouse.settings import Settings
+from lakehouse.tables import append, read_table
+from speed_layer.intake import append_events, as_rows, first_arrivals, judge_of, judged
+from speed_layer.raw import waiting_lines
+
+
+@dataclass(frozen=True)
+class Requeued:
+    """What became of the lines that waited: events, copies of events that the log has, and those that wait still."""
+
+    accepted: int
+    copies: int
+    waiting: int
+
+
+def requeue(spark: SparkSession, lake: Lake, settings: Settings) -> Requeued:
+    """Take the quarantined lines that are events by the rules of now into the log, each once."""
+    newest_version(lake)
+    with exclusive(spark, lake.lock_file("ingest"), wait=False):
+        keep_code(lake, parser_fingerprint())
+        events = judged(waiting_lines(spark, lake), settings).where("reason is null").persist()
+        placed = first_arrivals(spark, lake, events).persist()
+        first, copies = placed.where("copy is null").persist(), placed.where("copy")
+        accepted, copied = first.count(), copies.count()
+        if copied:
+            said = {"requeued": copied, "judge": judge_of(settings)}
+            append(spark, lake, lake.of_log(DUPLICATES), as_rows(copies, DUPLICATES), transaction=None, metadata=said)
+        left = waiting(spark, lake).count() - accepted
+        before = position(lake)
+        duplicates = read_table(spark, lake, lake.of_log(DUPLICATES)).where(f"batch <= {before.batch}").count()
+        if (accepted, duplicates, left) != (0, before.duplicates, before.quarantined):
+            append_events(
+                spark,
+                lake,
+                first,
+                transaction=None,
+                batch=before.batch,
+                duplicates=duplicates - before.duplicates,
+                quarantined=left - before.quarantined,
+            )
+        for frame in (first, placed, events):
+            frame.unpersist()
+    return Requeued(accepted, copied, left)
