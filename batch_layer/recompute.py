@@ -12,12 +12,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.batches import BATCH_STAMPS, Interval, batch_name, batch_schema
-from lakehouse.errors import ParityError
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, result_fingerprint
-from lakehouse.identity import agree_on_settings
+from lakehouse.identity import agree_on_settings, at_log, settings_fingerprint
 from lakehouse.lake import Lake
-from lakehouse.log import log_at, newest_version
+from lakehouse.log import known_version, log_at
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
 from lakehouse.tables import create_table, replace
@@ -34,12 +33,8 @@ def recompute(
     log_version: int | None = None,
 ) -> int:
     """Recompute the rows whose window starts in the interval, or all; returns the log version they were computed at."""
-    newest = newest_version(lake)
-    version = newest if log_version is None else log_version
-    if not 0 <= version <= newest:
-        raise ParityError(
-            f"The log has no version {version}; it has 0 to {newest}. Name one of those with --log-version."
-        )
+    lake = at_log(lake, result)
+    version = known_version(lake, log_version, option="--log-version")
     agree_on_settings(lake, result, settings)
     create_table(
         spark,
@@ -64,7 +59,13 @@ def recompute(
         computed = result.of(events).where(interval.holds(F.col("window_start")))
         rows = computed.withColumns(named).select(*batch_schema(result).names)
         failpoint(spark, "recompute.computed", result.name, 0)
-        said = {"log_version": version, "from": interval.first_millis, "to": interval.end_millis}
+        said = {
+            "log_version": version,
+            "from": interval.first_millis,
+            "to": interval.end_millis,
+            "code": fingerprint,
+            "settings": settings_fingerprint(lake, result, settings),
+        }
         cost.rows_written = replace(spark, lake, batch_name(result), rows, where=interval.predicate, metadata=said)
         cost.rows_read = events.count()
     return version

@@ -14,6 +14,7 @@ def show_comparison(console: Console, found: VersionComparison, *, samples: int 
         f"{found.left} at log version {found.left_log_version} against {found.right} at {found.right_log_version}",
         *(f"  {name}: {was or 'nothing'} → {now or 'nothing'}" for name, (was, now) in found.settings.items()),
         *_codes(found),
+        *([] if found.after is None else [f"  only windows that start after {found.after}"]),
         f"{found.equal:,} settled keys are equal, {found.differing:,} differ, {found.only_left:,} are only in "
         f"{found.left}, {found.only_right:,} only in {found.right}; {found.open:,} in flight are not judged",
         *(

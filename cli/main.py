@@ -5,7 +5,7 @@
 
 import typer
 
-from cli import compare, declared, demonstrate, jobs, look, reprocess, watermark
+from cli import compare, declared, demonstrate, jobs, look, relog, reprocess, watermark, what_if
 
 app = typer.Typer(
     name="parity",
@@ -29,6 +29,9 @@ app.command("compare")(reprocess.compare)
 app.command("swap")(reprocess.swap)
 app.command("versions")(reprocess.versions)
 app.command("retire")(reprocess.retire)
+app.command("what-if")(what_if.what_if)
+app.command("requeue")(relog.requeue)
+app.command("reingest")(relog.reingest)
 app.command("demo")(demonstrate.demo)
 
 

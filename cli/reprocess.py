@@ -1,8 +1,9 @@
 """The commands that answer a fixed bug or a changed window from the log: replay, compare, swap, versions, retire."""
 
 import json
+from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.filesize import decimal
@@ -10,12 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from cli.console import answers, notes, results_from, session_for, settings_from, step, told_errors
-from cli.options import ConfigOption, LakeOption
-
-if TYPE_CHECKING:
-    from lakehouse.lake import Lake
-    from lakehouse.settings import Settings
-    from transformations.result import Result
+from cli.options import ConfigOption, Format, FormatOption, FromVersionOption, LakeOption
 
 OneResultOption = Annotated[str, typer.Option("--result", help="The result by its name.", metavar="NAME")]
 
@@ -25,29 +21,37 @@ class WayName(StrEnum):
     steps = "steps"
 
 
-class Format(StrEnum):
-    text = "text"
-    json = "json"
-
-
 def replay(
     lake: LakeOption,
     result: OneResultOption,
     as_version: Annotated[
         int | None, typer.Option(min=1, help="Number of the new version; the next one by default.", metavar="N")
     ] = None,
+    from_version: FromVersionOption = None,
+    log: Annotated[
+        int | None, typer.Option(min=1, help="Which log; others than 1 are made by `parity reingest`.", metavar="N")
+    ] = None,
     way: Annotated[
-        WayName, typer.Option(help="The stream from the start, or settled history in static steps.")
-    ] = WayName.engine,
+        WayName | None,
+        typer.Option(help="The stream from the start (the default), or settled history in static steps."),
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
     """Compute a new version of a result from the log, beside the live one, until it has caught up."""
+    from lakehouse.identity import at_log
     from lakehouse.lake import open_lake
+    from lakehouse.log import known_version, newest_version
+    from lakehouse.versions import is_replaying, version_to_replay
 
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
         opened = open_lake(lake)
-        new, resumed = _new_version(opened, settings, result, as_version)
+        newest_version(opened)
+        new = version_to_replay(opened, results_from(settings, [result])[0], as_version)
+        resumed = is_replaying(opened, new)
+        read = at_log(opened, new)
+        read = replace(read, log=log or read.log, since=read.since if from_version is None else from_version)
+        known_version(read, read.since, option="--from-version")
         spark = session_for(opened, settings)
         from speed_layer.replay import replay as run_replay
 
@@ -57,7 +61,7 @@ def replay(
         ) as bar:
             task = bar.add_task(f"Events into {new.id}", total=None)
             run_replay(
-                spark, opened, new, settings, way=way.value,
+                spark, read, new, settings, way=None if way is None else way.value,
                 told=lambda done, of: bar.update(task, completed=done, total=of),
             )  # fmt: skip
         notes.print(
@@ -68,37 +72,11 @@ def replay(
         )
 
 
-def _new_version(lake: "Lake", settings: "Settings", name: str, number: int | None) -> "tuple[Result, bool]":
-    """The version to compute, and whether a replay of it was begun before."""
-    from dataclasses import replace
-
-    from lakehouse.errors import UnknownResult, VersionRefused
-    from lakehouse.identity import noted
-    from lakehouse.log import newest_version
-    from lakehouse.versions import live_number, new_number, numbers
-    from transformations.catalogue import catalogue
-
-    newest_version(lake)
-    known = catalogue(settings.windows_by_result)
-    if name not in known:
-        raise UnknownResult(f"There is no result {name!r}. There are: {', '.join(known)}.")
-    begun = [each for each in numbers(lake, name) if "replay" in noted(lake, replace(known[name], version=each))]
-    if number is None:
-        number = begun[-1] if begun else new_number(lake, name)
-    asked = replace(known[name], version=number)
-    if number not in begun and number in {live_number(lake, name), *numbers(lake, name)}:
-        raise VersionRefused(
-            f"{asked.id} exists in {lake.path}. Nothing was written. Leave --as-version out for a new number, or let "
-            f"`parity stream --lake {lake.path} --result {asked.id}` bring it up to the log."
-        )
-    return asked, number in begun
-
-
 def compare(
     lake: LakeOption,
     left: Annotated[str, typer.Option(help="A result, or a version of it.", metavar="NAME@N")],
     right: Annotated[str, typer.Option(help="Another version of it.", metavar="NAME@N")],
-    format: Annotated[Format, typer.Option(help="For people or for machines.")] = Format.text,
+    format: FormatOption = Format.text,
     config: ConfigOption = None,
 ) -> None:
     """Compare two versions of a result over all settled keys. Exit code 0 the same, 1 they differ, 2 could not."""
@@ -154,7 +132,7 @@ def swap(
 
 def versions(
     lake: LakeOption,
-    format: Annotated[Format, typer.Option(help="For people or for machines.")] = Format.text,
+    format: FormatOption = Format.text,
     config: ConfigOption = None,
 ) -> None:
     """List the versions of every result: which is live, how far each is behind the log, its size. Needs no Spark."""
@@ -176,7 +154,7 @@ def versions(
             at = "-" if each["log_version"] is None else f"{each['log_version']:,}"
             table.add_row(
                 f"{each['result']}@{each['version']}",
-                each["state"],
+                f"{each['state']}, by force" if each["forced"] else each["state"],
                 at,
                 lag,
                 decimal(each["bytes"]),

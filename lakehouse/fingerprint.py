@@ -48,7 +48,11 @@ def _fingerprint(*modules: str, extra: str = "") -> str:
     with _parsing:
         files = sorted({file for module in modules for file in _with_imports(_file(module))})
         trees = [f"{file.relative_to(SOURCE)}\n{ast.dump(ast.parse(file.read_text()))}" for file in files]
-    return hashlib.sha256("\n".join([*trees, extra]).encode()).hexdigest()[:LENGTH]
+    return fingerprint_of("\n".join([*trees, extra]))
+
+
+def fingerprint_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
 
 
 def _file(module: str) -> Path:

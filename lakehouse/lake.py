@@ -24,10 +24,18 @@ class Lake:
     """A directory that is known to be a lake; `open_lake` and `create_lake` make sure."""
 
     path: Path
+    log: int = 1
+    """Which of its logs is read; `parity reingest` makes others beside the first."""
+    since: int = 0
+    """The first version of the log that counts."""
 
     def table(self, name: str) -> str:
         """The path of a table, as Spark takes it."""
         return str(self.path / "tables" / name)
+
+    def of_log(self, table: str) -> str:
+        """The name of a table of the log: `events`, or `events@2` in the second log."""
+        return table if self.log == 1 else f"{table}@{self.log}"
 
     def has(self, name: str) -> bool:
         """Whether the table has a commit; a directory alone is what a crash while making it leaves behind."""
@@ -42,9 +50,9 @@ class Lake:
     def lock_file(self, name: str) -> Path:
         return self.path / "locks" / f"{name}.lock"
 
-    def result_file(self, result_id: str) -> Path:
-        """What a result was first computed with, and its live epoch."""
-        return self.path / "results" / f"{result_id}.json"
+    def result_file(self, name: str) -> Path:
+        """The note of a version, what it is computed with; or of a result, which version is live."""
+        return self.path / "results" / f"{name}.json"
 
     def code(self, fingerprint: str) -> Path:
         """The source of the transformations that rows with this fingerprint were made by."""

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType, TimestampType
 
 from lakehouse.errors import NothingToCompare, ParityError
 from lakehouse.lake import Lake
-from lakehouse.tables import commits, create_table, newest, read_table
+from lakehouse.tables import commits, create_table, read_table
+from lakehouse.tables import newest as newest_commit
 from transformations.durations import from_millis, to_millis
 from transformations.kind import COLUMN_TYPES
 from transformations.kinds import fields
@@ -48,8 +50,8 @@ def create_log(spark: SparkSession, lake: Lake, *, horizon: timedelta) -> None:
     for name, schema in SCHEMAS.items():
         known = ("seq", "event_time", "high_water", "occurred_at", "batch")
         statistics = tuple(field.name for field in schema if field.name in known)
-        create_table(spark, lake, name, schema, horizon=horizon, statistics=statistics)
-    missing = set(SCHEMAS[EVENTS].names) - set(read_table(spark, lake, EVENTS).columns)
+        create_table(spark, lake, lake.of_log(name), schema, horizon=horizon, statistics=statistics)
+    missing = set(SCHEMAS[EVENTS].names) - set(read_table(spark, lake, lake.of_log(EVENTS)).columns)
     if missing:
         raise ParityError(
             f"The log of {lake.path} has no column for {', '.join(sorted(missing))}: it was made before the kinds of events "
@@ -89,7 +91,7 @@ class Position:
 def position(lake: Lake, version: int | None = None) -> Position:
     """The position at `version`, or at the newest one."""
     at = newest_version(lake) if version is None else version
-    for said in commits(lake, EVENTS):
+    for said in commits(lake, lake.of_log(EVENTS)):
         if said.pop("version") <= at:
             mark = said.pop("high_water")
             return Position(version=at, high_water=None if mark is None else from_millis(mark), **said)
@@ -97,10 +99,37 @@ def position(lake: Lake, version: int | None = None) -> Position:
 
 
 def log_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
-    return read_table(spark, lake, EVENTS, version=version)
+    """The rows of the log that count, as of `version`."""
+    rows = read_table(spark, lake, lake.of_log(EVENTS), version=version)
+    return rows.where(F.col("seq") > position(lake, lake.since - 1).seq) if lake.since else rows
+
+
+def waiting(spark: SparkSession, lake: Lake) -> DataFrame:
+    """The quarantined lines of finished micro-batches that no requeue has made events or copies of since."""
+    origin = ["batch", "file", "line"]
+    lines = read_table(spark, lake, lake.of_log(QUARANTINE)).where(F.col("batch") <= position(lake).batch)
+    taken = [
+        read_table(spark, lake, lake.of_log(name)).select(*origin).join(F.broadcast(lines), origin, "left_semi")
+        for name in (EVENTS, DUPLICATES)
+    ]
+    return lines.join(F.broadcast(taken[0].unionByName(taken[1])), origin, "left_anti")
 
 
 def newest_version(lake: Lake) -> int:
-    if not lake.has(EVENTS):
+    if not lake.has(lake.of_log(EVENTS)):
+        if lake.log > 1:
+            raise NothingToCompare(
+                f"The lake {lake.path} has no log {lake.log}. Run `parity reingest --as-log {lake.log}` first."
+            )
         raise NothingToCompare(f"The lake {lake.path} has no log yet. Run `parity ingest` first.")
-    return newest(lake, EVENTS)
+    return newest_commit(lake, lake.of_log(EVENTS))
+
+
+def known_version(lake: Lake, version: int | None, *, option: str) -> int:
+    """The version of the log that an option names, or the newest one."""
+    newest = newest_version(lake)
+    if version is None:
+        return newest
+    if not 0 <= version <= newest:
+        raise ParityError(f"The log has no version {version}; it has 0 to {newest}. Name one of those with {option}.")
+    return version

@@ -25,6 +25,8 @@ class Query:
     sink: Callable[[DataFrame, int], None]
     checkpoint: Path
     mode: Literal["append", "update"] = "append"
+    remedy: str = ""
+    """What a user can do if it fails for a reason that Parity does not know."""
     errors: list[Exception] = field(default_factory=list)
 
     def start(self, interval: timedelta | None) -> StreamingQuery:
@@ -97,6 +99,14 @@ def _told_error(queries: Sequence[Query], error: StreamingQueryException) -> Exc
         for told in query.errors:
             if isinstance(told, ParityError):
                 return told
-    found = next((told for query in queries for told in query.errors), error)
+    failed = next((query for query in queries if query.errors or _is_of(query, error)), queries[0])
+    found = next(iter(failed.errors), error)
     first = (str(found).strip().splitlines() or [""])[0]
-    return StreamFailed(f"A streaming query failed with {type(found).__name__}: {first[:500]}")
+    return StreamFailed(
+        f"The streaming query of {failed.name} failed with {type(found).__name__}: {first[:500]} {failed.remedy}".rstrip()
+    )
+
+
+def _is_of(query: Query, error: StreamingQueryException) -> bool:
+    """Whether Spark's error is about this query: it names the checkpoint, or the query."""
+    return str(query.checkpoint) in str(error) or query.name in str(error)

@@ -4,22 +4,22 @@ A version is one code with one set of settings; its tables, checkpoint and trans
 computed beside the live one, and a swap makes it live. What is live stands in one small file that is replaced as a
 whole: a reader sees the old version or the new one.
 
-    LAKE/results/team_scores.json     {"live": 2, "before": 1, "last": 3}; as long as nothing was swapped, 1 is live
-    LAKE/results/team_scores@2.json   what version 2 is computed with, and its epoch
+    LAKE/results/team_scores.json        {"live": 2, "before": 1, "forced": null}; as long as nothing was swapped, 1 is live
+    LAKE/results/team_scores@2.json      what version 2 is computed with, and its epoch
+    LAKE/results/team_scores@1.retired   the same of a version that is gone: its number is not given again
 """
 
-import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import boundaries, changelog_name
 from lakehouse.errors import NothingToCompare, UnknownVersion, VersionRefused
-from lakehouse.identity import live_epoch, noted
-from lakehouse.lake import Lake, write_json
+from lakehouse.identity import at_log, live_epoch, noted
+from lakehouse.lake import Lake
 from lakehouse.log import newest_version
+from lakehouse.notes import edited, note
 from lakehouse.settings import Lateness, Settings
 from transformations.catalogue import catalogue
 from transformations.durations import parse_duration
@@ -30,13 +30,17 @@ FIRST = 1
 
 def numbers(lake: Lake, name: str) -> list[int]:
     """The versions that the lake has of a result, ascending."""
-    files = (lake.path / "results").glob(f"{name}@*.json")
+    return _numbers(lake, name, ".json")
+
+
+def _numbers(lake: Lake, name: str, suffix: str) -> list[int]:
+    files = (lake.path / "results").glob(f"{name}@*{suffix}")
     return sorted(int(file.stem.rpartition("@")[2]) for file in files)
 
 
 def live_number(lake: Lake, name: str) -> int:
     """The version that readers see."""
-    return int(_pointer(lake, name).get("live", FIRST))
+    return int(note(lake, name).get("live", FIRST))
 
 
 def at_live(lake: Lake, result: Result) -> Result:
@@ -72,11 +76,33 @@ def as_noted(lake: Lake, result: Result, settings: Settings) -> tuple[Result, Se
     return own, settings.model_copy(update={"lateness": lateness})
 
 
-def new_number(lake: Lake, name: str) -> int:
-    """A number that no version of the result has or had, taken with this call."""
-    number = max([live_number(lake, name), _pointer(lake, name).get("last", 0), *numbers(lake, name)]) + 1
-    _point(lake, name, last=number)
-    return number
+def version_to_replay(lake: Lake, result: Result, number: int | None = None) -> Result:
+    """The version to compute: the one of this number, or the one whose replay was begun, or a new one.
+
+    A number that a version has or had is refused, unless its replay was begun and has not finished.
+    """
+    begun = [each for each in numbers(lake, result.name) if is_replaying(lake, replace(result, version=each))]
+    taken = {live_number(lake, result.name), *numbers(lake, result.name)}
+    gone = _numbers(lake, result.name, ".retired")
+    if number is None:
+        number = begun[-1] if begun else max([*taken, *gone]) + 1
+    asked = replace(result, version=number)
+    if number in gone:
+        raise VersionRefused(
+            f"{asked.id} was retired, and a number is not given twice. Nothing was written. Leave --as-version out for a "
+            "new number."
+        )
+    if number in taken and number not in begun:
+        raise VersionRefused(
+            f"{asked.id} exists in {lake.path}. Nothing was written. Leave --as-version out for a new number, or let "
+            f"`parity stream --lake {lake.path} --result {asked.id}` bring it up to the log."
+        )
+    return asked
+
+
+def is_replaying(lake: Lake, result: Result) -> bool:
+    """Whether a replay of this version was begun and has not caught up."""
+    return "replay" in noted(lake, result)
 
 
 def consumed(lake: Lake, result: Result) -> int | None:
@@ -99,27 +125,40 @@ def make_live(lake: Lake, result: Result, *, force: bool = False) -> int:
             f"{result.id} has no answer yet: its replay has not finished. Nothing was changed. "
             f"`parity replay --lake {lake.path} --result {result.name} --as-version {result.version}` goes on with it."
         )
-    if not force and live_reached is not None and reached < live_reached:
+    behind = live_reached is not None and reached < live_reached
+    if behind and not force:
         raise VersionRefused(
             f"{result.id} has not caught up: it has come to log version {reached}, the live {result.name}@{before} to "
             f"{live_reached}. Nothing was changed. `parity stream --lake {lake.path} --result {result.id}` lets it "
             "catch up; --force swaps all the same, and readers then see an older answer until it has."
         )
-    _point(lake, result.name, live=result.version, before=before)
+    with edited(lake, result.name) as pointer:
+        pointer.update(live=result.version, before=before, forced=[reached, live_reached] if behind else None)
     return before
+
+
+def forced_swap(lake: Lake, result: Result) -> str | None:
+    """That this version is live because somebody forced it, in a sentence."""
+    pointer = note(lake, result.name)
+    if pointer.get("live") != result.version or not pointer.get("forced"):
+        return None
+    reached, live_reached = pointer["forced"]
+    return (
+        f"{result.id} was made live by force at log version {reached}, when {result.name}@{pointer['before']} was at "
+        f"{live_reached}"
+    )
 
 
 def make_previous_live(lake: Lake, name: str) -> tuple[int, int]:
     """Undo the last swap; returns the numbers that are live now and were until now."""
-    pointer = _pointer(lake, name)
-    if "before" not in pointer:
-        raise VersionRefused(f"{name} was never swapped in {lake.path}, so there is nothing to undo.")
-    if pointer["before"] not in numbers(lake, name):
-        raise VersionRefused(
-            f"{name}@{pointer['before']}, which was live before, has been retired. Nothing was changed."
-        )
-    _point(lake, name, live=pointer["before"], before=pointer["live"])
-    return pointer["before"], pointer["live"]
+    with edited(lake, name) as pointer:
+        if "before" not in pointer:
+            raise VersionRefused(f"{name} was never swapped in {lake.path}, so there is nothing to undo.")
+        before, live = pointer["before"], pointer["live"]
+        if before not in numbers(lake, name):
+            raise VersionRefused(f"{name}@{before}, which was live before, has been retired. Nothing was changed.")
+        pointer.update(live=before, before=live, forced=None)
+    return before, live
 
 
 def refuse_live(lake: Lake, result: Result) -> None:
@@ -135,7 +174,8 @@ def remove(lake: Lake, result: Result) -> None:
     """Remove the tables, the checkpoint and the note of a version that is not live."""
     refuse_live(lake, result)
     # The note goes first: what is left behind by a crash after that belongs to nobody, and a new version has a new number.
-    lake.result_file(result.id).unlink(missing_ok=True)
+    file = lake.result_file(result.id)
+    file.rename(file.with_suffix(".retired"))
     for name in (changelog_name(result), batch_name(result)):
         shutil.rmtree(lake.table(name), ignore_errors=True)
     shutil.rmtree(lake.checkpoint(result.id), ignore_errors=True)
@@ -143,39 +183,30 @@ def remove(lake: Lake, result: Result) -> None:
 
 def described(lake: Lake, name: str) -> list[dict[str, Any]]:
     """Every version of a result with its state, how far it is behind the log, and its size, as plain data."""
-    live, newest = live_number(lake, name), newest_version(lake)
-    return [_described(lake, name, number, live=live, newest=newest) for number in numbers(lake, name)]
+    newest_version(lake)
+    live = live_number(lake, name)
+    return [_described(lake, name, number, live=live) for number in numbers(lake, name)]
 
 
-def _described(lake: Lake, name: str, number: int, *, live: int, newest: int) -> dict[str, Any]:
+def _described(lake: Lake, name: str, number: int, *, live: int) -> dict[str, Any]:
     result = replace(catalogue()[name], version=number)
-    reached, note = consumed(lake, result), noted(lake, result)
-    state = "live" if number == live else "replaying" if "replay" in note else "beside"
+    reached, known = consumed(lake, result), noted(lake, result)
+    newest = newest_version(at_log(lake, result))
+    state = "live" if number == live else "replaying" if is_replaying(lake, result) else "beside"
     return {
         "result": name,
         "version": number,
         "state": state,
+        "forced": forced_swap(lake, result),
         "log_version": reached,
         "lag_versions": None if reached is None else newest - reached,
-        "bytes": sum(_size(lake, table) for table in (changelog_name(result), batch_name(result))),
-        "code": note.get("epoch", {}).get("code"),
-        "settings": note.get("settings", {}),
+        "bytes": sum(size_of(lake, table) for table in (changelog_name(result), batch_name(result))),
+        "code": known.get("epoch", {}).get("code"),
+        "settings": known.get("settings", {}),
     }
 
 
-def _size(lake: Lake, table: str) -> int:
+def size_of(lake: Lake, table: str) -> int:
+    """The bytes of a table on disk."""
     folder = lake.path / "tables" / table
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-
-
-def _pointer_file(lake: Lake, name: str) -> Path:
-    return lake.path / "results" / f"{name}.json"
-
-
-def _pointer(lake: Lake, name: str) -> dict[str, int]:
-    file = _pointer_file(lake, name)
-    return dict(json.loads(file.read_text())) if file.exists() else {}
-
-
-def _point(lake: Lake, name: str, **what: int) -> None:
-    write_json(_pointer_file(lake, name), {**_pointer(lake, name), **what})

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from lakehouse.batches import coverage
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings
+from lakehouse.versions import forced_swap
 from reconciliation.verdict import ResultVerdict, Verdict
 from reconciliation.words import listed, moment
 from transformations.durations import written
@@ -38,6 +39,8 @@ def conditions(
             f"{result.window.name.capitalize()}{lengths}. Compared at log version {found.log_version}; "
             f"batch was computed at {batch}. {_code(found)}."
         )
+        if forced := forced_swap(lake, result):
+            said[result.id] += f" {forced}."
     said["Machine"] = f"{os.cpu_count()} cores; Spark {spark.version} on {spark.sparkContext.master}"
     said["Verdict"] = verdict.id
     return said

@@ -62,7 +62,7 @@ def layer_costs(spark: SparkSession, lake: Lake, results: Sequence[Result]) -> l
         "kappa": [changelog_name(result) for result in results],
         "batch": [batch_name(result) for result in results],
         "legacy": [ARRIVALS],
-        "ingest (shared)": [EVENTS, DUPLICATES, QUARANTINE],
+        "ingest (shared)": [lake.of_log(name) for name in (EVENTS, DUPLICATES, QUARANTINE)],
     }
     checkpoints: dict[Layer, list[str]] = {
         "kappa": [result.id for result in results],
@@ -133,7 +133,7 @@ def _delays(spark: SparkSession, lake: Lake, result: Result) -> Iterator[DataFra
 
     The newest of those that had been ingested by then: a batch row that new events have overtaken is not younger for it.
     """
-    events = read_table(spark, lake, EVENTS)
+    events = read_table(spark, lake, lake.of_log(EVENTS))
     for layer, rows in _answers(spark, lake, result):
         written = rows.select(result.about(), "written_at")
         known = result.bearing(events, rows).select("about", "ingested_at").join(written, "about")

@@ -36,6 +36,8 @@ def pin(lake: Lake, result: Result, candidate: Candidate, log_version: int | Non
     if candidate == "kappa":
         at = boundary(lake, result, log_version)
         return Pin(candidate, at.log_version, mark(lake, at.log_version), at)
+    if lake.log != 1:
+        raise NothingToCompare(f"The control reads the first log, {result.id} is computed from log {lake.log}.")
     arrived = arrivals_boundary(lake)
     if log_version is not None and arrived.log_version != log_version:
         raise NothingToCompare(

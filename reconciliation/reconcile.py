@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from lakehouse.batches import Interval, computed_at, coverage, read_batch
 from lakehouse.changelogs import Boundary
+from lakehouse.identity import at_log, refuse_other_settings, shared_log
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
 from lakehouse.settings import Settings
@@ -42,10 +43,14 @@ def reconcile(
 ) -> Verdict:
     """The verdict over `results`. Nothing is written here; `history` keeps it."""
     tolerance = {**settings.reconciliation.tolerance, **(tolerance or {})}
-    pins = [pin(lake, result, candidate, log_version) for result in results]
+    lake = shared_log(lake, results)
+    own = [at_log(lake, result) for result in results]
+    for at, result in zip(own, results, strict=True):
+        refuse_other_settings(at, result, settings)
+    pins = [pin(at, result, candidate, log_version) for at, result in zip(own, results, strict=True)]
     found = [
-        reconciled(spark, lake, result, settings, at, interval=interval or Interval(), tolerance=tolerance)
-        for result, at in zip(results, pins, strict=True)
+        reconciled(spark, at, result, settings, pinned, interval=interval or Interval(), tolerance=tolerance)
+        for at, result, pinned in zip(own, results, pins, strict=True)
     ]
     return Verdict(
         id=uuid.uuid4().hex,

@@ -5,7 +5,9 @@
 The same comparison as between the layers, with the left version in the place of batch.
 """
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -14,7 +16,7 @@ from pyspark.sql.types import NumericType
 
 from lakehouse.changelogs import Boundary, boundary, mark, read_kappa, settled_before
 from lakehouse.errors import NothingToCompare
-from lakehouse.identity import noted
+from lakehouse.identity import at_log, noted
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
 from lakehouse.settings import Settings
@@ -60,6 +62,8 @@ class VersionComparison:
     left_code: list[str]
     right_code: list[str]
     settings: dict[str, tuple[str | None, str | None]]
+    after: str | None
+    """Only windows that start after this are compared: one of the versions does not count what came before."""
     equal: int
     differing: int
     only_left: int
@@ -86,42 +90,67 @@ class VersionComparison:
         return {**asdict(self), "status": self.status, "exit_code": self.exit_code}
 
 
+@dataclass(frozen=True)
+class _Side:
+    """A version as it was computed: its log, what it was allowed to wait for, and how far it has come."""
+
+    result: Result
+    lake: Lake
+    allowed: timedelta
+    at: Boundary
+
+    @property
+    def settled_before(self) -> datetime:
+        return settled_before(mark(self.lake, self.at.log_version), self.allowed, self.at)
+
+    @property
+    def begins_after(self) -> datetime | None:
+        """The greatest event time that does not count for it: what starts later is made of rows that all do."""
+        return position(self.lake, self.lake.since - 1).high_water if self.lake.since else None
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        return read_kappa(spark, self.lake, self.result, self.at)
+
+
 def versions_compared(
     spark: SparkSession, lake: Lake, left: Result, right: Result, settings: Settings, *, samples: int = SAMPLES
 ) -> VersionComparison:
-    """The settled rows of both versions, each as it was computed, at the newest log version that both have reached."""
-    (left, of_left), (right, of_right) = (as_noted(lake, each, settings) for each in (left, right))
+    """The settled rows of both versions, each as it was computed, at the newest log version that both have reached.
+
+    Versions of different logs are compared as far as each has come in its own.
+    """
     _refuse_other_result(left, right)
-    left_at, right_at = _boundaries(lake, left, right)
-    before = min(
-        settled_before(mark(lake, at.log_version), own.lateness.allowed, at)
-        for at, own in ((left_at, of_left), (right_at, of_right))
-    )
-    both = compared(
-        read_kappa(spark, lake, left, left_at), read_kappa(spark, lake, right, right_at), right, tolerance={}
-    )
-    low, high = sorted(position(lake, at.log_version).seq for at in (left_at, right_at))
-    newest = log_at(spark, lake, max(left_at.log_version, right_at.log_version))
-    moved = moved_between(newest, right, both, {0: (low, high)}, F.lit(0))
-    horizon_at = mark(lake, right_at.log_version) - settings.retention.horizon
-    keys = with_state(both, right, moved, settled_before=before, horizon_at=horizon_at).persist()
+    one, other = _sides(lake, left, right, settings)
+    begins = [side.begins_after for side in (one, other) if side.begins_after is not None]
+    after = max(begins) if begins else None
+    counts = F.lit(True) if after is None else F.col("window_start") > F.lit(after)
+    both = compared(one.rows(spark), other.rows(spark), other.result, tolerance={}).where(counts)
+    keys = with_state(
+        both,
+        other.result,
+        _moved(spark, one, other, both),
+        settled_before=min(one.settled_before, other.settled_before),
+        horizon_at=mark(other.lake, other.at.log_version) - settings.retention.horizon,
+    ).persist()
     changed = keys.where("state = 'differs'")
     counted = _counted(keys)
+    in_order = changed.orderBy("window_start", *right.key).limit(samples)
     comparison = VersionComparison(
         left=left.id,
         right=right.id,
-        left_log_version=left_at.log_version,
-        right_log_version=right_at.log_version,
+        left_log_version=one.at.log_version,
+        right_log_version=other.at.log_version,
         left_code=sorted(counted["left_code"]),
         right_code=sorted(counted["right_code"]),
         settings=_settings_changed(lake, left, right),
+        after=None if after is None else iso(after),
         equal=counted["equal"],
         differing=counted["differing"],
         only_left=counted["only_left"],
         only_right=counted["only_right"],
         open=counted["open"],
-        values=_values(changed, right),
-        samples=[_change(row, right) for row in changed.orderBy("window_start", *right.key).limit(samples).collect()],
+        values=_values(changed, other.result),
+        samples=[_change(row, other.result) for row in in_order.collect()],
     )
     keys.unpersist()
     return comparison
@@ -135,17 +164,31 @@ def _refuse_other_result(left: Result, right: Result) -> None:
         )
 
 
-def _boundaries(lake: Lake, left: Result, right: Result) -> tuple[Boundary, Boundary]:
-    """The newest boundary of the one that is behind, and that of the other at or before it; if it has none there, its own."""
-    newest = boundary(lake, left), boundary(lake, right)
-    behind = min(at.log_version for at in newest)
-    found = []
-    for result, own in zip((left, right), newest, strict=True):
-        try:
-            found.append(boundary(lake, result, behind))
-        except NothingToCompare:
-            found.append(own)  # rows that the log moved since then are not judged
-    return found[0], found[1]
+def _sides(lake: Lake, left: Result, right: Result, settings: Settings) -> tuple[_Side, _Side]:
+    """Each version at its newest boundary; of one log, the one that is ahead at or before that of the other, if it can."""
+    newest = {result.id: boundary(lake, result) for result in (left, right)}
+    own = {result.id: at_log(lake, result) for result in (left, right)}
+    behind = min(at.log_version for at in newest.values())
+
+    def side(result: Result) -> _Side:
+        noted_as, given = as_noted(lake, result, settings)
+        at = newest[result.id]
+        if own[left.id].log == own[right.id].log:
+            with suppress(NothingToCompare):  # rows that the log moved since then are not judged
+                at = boundary(lake, result, behind)
+        return _Side(noted_as, own[result.id], given.lateness.allowed, at)
+
+    return side(left), side(right)
+
+
+def _moved(spark: SparkSession, one: _Side, other: _Side, keys: DataFrame) -> DataFrame:
+    """The keys that the log touched between the two versions of it; none where the logs are not the same."""
+    spans = {}
+    if one.lake.log == other.lake.log:
+        low, high = sorted(position(side.lake, side.at.log_version).seq for side in (one, other))
+        spans[0] = (low, high)
+    log = log_at(spark, other.lake, max(one.at.log_version, other.at.log_version) if spans else other.at.log_version)
+    return moved_between(log, other.result, keys, spans, F.lit(0))
 
 
 def _settings_changed(lake: Lake, left: Result, right: Result) -> dict[str, tuple[str | None, str | None]]:

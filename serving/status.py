@@ -1,13 +1,13 @@
 """Where a lake stands: the log, and how far each layer is behind it. Read from the commits alone, without Spark."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lakehouse.arrivals import ARRIVALS, arrivals_boundary
 from lakehouse.batches import coverage
 from lakehouse.changelogs import boundaries, changelog_name
 from lakehouse.errors import NothingToCompare
-from lakehouse.identity import Epoch, live_epoch
+from lakehouse.identity import Epoch, at_log, live_epoch
 from lakehouse.lake import Lake
 from lakehouse.log import Position, position
 from lakehouse.tables import commits
@@ -18,7 +18,7 @@ from transformations.result import Result
 def lake_status(lake: Lake, results: Sequence[Result]) -> dict[str, Any]:
     """The position of the log and of every layer, as plain data."""
     log = position(lake)
-    layers = [each for result in results for each in (_kappa(lake, result, log), _batch(lake, result, log))]
+    layers = [each for result in results for each in _layers(at_log(lake, result), result)]
     if lake.has(ARRIVALS):
         layers.append(_standing("legacy", "all", _legacy_version(lake), lake, log))
     return {
@@ -32,6 +32,12 @@ def lake_status(lake: Lake, results: Sequence[Result]) -> dict[str, Any]:
         },
         "layers": layers,
     }
+
+
+def _layers(lake: Lake, result: Result) -> Iterator[dict[str, Any]]:
+    log = position(lake)
+    yield _kappa(lake, result, log)
+    yield _batch(lake, result, log)
 
 
 def _kappa(lake: Lake, result: Result, log: Position) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from lakehouse.arrivals import arrivals_boundary, read_legacy
 from lakehouse.batches import Coverage, Interval, coverage, read_batch
 from lakehouse.changelogs import Boundary, boundary, mark, read_kappa, settled_before
 from lakehouse.errors import NothingToCompare
+from lakehouse.identity import at_log
 from lakehouse.lake import Lake
 from lakehouse.log import position
 from lakehouse.settings import Settings
@@ -28,6 +29,7 @@ def view(
     spark: SparkSession, lake: Lake, result: Result, settings: Settings, *, layer: Layer, settled_only: bool = False
 ) -> DataFrame:
     """The rows of a layer in the order of their windows, with the columns that only the view has."""
+    lake = at_log(lake, result)
     at: Boundary | None = None
     if layer == "kappa":
         at = boundary(lake, result)

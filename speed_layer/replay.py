@@ -1,6 +1,6 @@
 """The replay: a version of a result computed from the log, beside the live one, until it has caught up.
 
-    parity replay --lake LAKE --result NAME [--as-version N] [--way steps]
+    parity replay --lake LAKE --result NAME [--as-version N] [--from-version V] [--way steps]
 
 Two ways. `engine` is the stream itself, in large micro-batches from the first commit on. `steps` computes what is settled
 with the same function over static stretches of the log, and lets the stream take over at the open edge: it begins at
@@ -10,6 +10,7 @@ the oldest commit that has a row for anything open.
 import math
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -19,7 +20,17 @@ from lakehouse.changelogs import changelog_name, mark, settled_before
 from lakehouse.errors import ParityError
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import result_fingerprint
-from lakehouse.identity import Epoch, ReplayWay, begun_epoch, complete_history, current_epoch, note_replay, noted
+from lakehouse.identity import (
+    Epoch,
+    ReplayWay,
+    agree_on_settings,
+    begun_epoch,
+    complete_history,
+    current_epoch,
+    note_replay,
+    noted,
+    settings_fingerprint,
+)
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.log import EVENTS, log_at, newest_version, position
@@ -44,17 +55,23 @@ def replay(
     result: Result,
     settings: Settings,
     *,
-    way: ReplayWay = "engine",
+    way: ReplayWay | None = None,
     told: Told = lambda *_: None,
 ) -> None:
-    """Compute this version from the log, or go on where a killed replay of it ended, until it has caught up."""
+    """Compute this version from the log of `lake`, or go on where a killed replay of it ended, until it has caught up.
+
+    Without a way it is the one that was begun, or the engine's.
+    """
+    way = way or noted(lake, result).get("replay", "engine")
     if way == "steps" and result.window.endless:
         raise ParityError(
             f"{result.name} has no settled history: each of its rows goes on for ever. Replay it without `--way steps`."
         )
-    note_replay(lake, result, way)
-    if way == "steps":
-        with exclusive(spark, lake.lock_file(f"stream-{result.id}"), wait=False):
+    alone = partial(exclusive, spark, lake.lock_file(f"stream-{result.id}"), wait=False)
+    with alone():
+        agree_on_settings(lake, result, settings)
+        note_replay(lake, result, way)
+        if way == "steps":
             _replay_history(spark, lake, result, settings, told)
     before, reached = None, consumed(lake, result)
     while reached is None or before != reached < newest_version(lake):
@@ -62,13 +79,14 @@ def replay(
         before, reached = reached, consumed(lake, result)
         if reached is None:
             break  # the log is empty
-    note_replay(lake, result, None)
+    with alone():
+        note_replay(lake, result, None)
     _tell(lake, result, told)
 
 
 def _tell(lake: Lake, result: Result, told: Told) -> None:
-    reached = consumed(lake, result)
-    told(0 if reached is None else position(lake, reached).seq, position(lake).seq)
+    reached, start = consumed(lake, result), position(lake, lake.since - 1).seq
+    told(0 if reached is None else position(lake, reached).seq - start, position(lake).seq - start)
 
 
 def _replay_history(spark: SparkSession, lake: Lake, result: Result, settings: Settings, told: Told) -> None:
@@ -79,7 +97,7 @@ def _replay_history(spark: SparkSession, lake: Lake, result: Result, settings: S
         begun_epoch(lake, result, since=_open_since(spark, lake, result, settings, version), history=version)
     epoch = current_epoch(lake, result)
     if epoch.history is None:
-        raise ParityError(f"{result.id} in {lake.path} is being replayed by the engine. Go on without `--way steps`.")
+        raise ParityError(f"{result.id} in {lake.path} is being replayed by the engine. Go on without --way.")
     if epoch.complete:
         return
     done = {said["step"] for said in commits(lake, changelog_name(result)) if "step" in said}
@@ -127,17 +145,25 @@ def _append_step(
         changelog_name(result),
         stamped(rows, result, stamp, cause="recompute"),
         transaction=Transaction(f"{epoch.app_id}/history", number),
-        metadata={"epoch": epoch.number, "step": number, "log_version": epoch.history},
+        metadata={
+            "epoch": epoch.number,
+            "step": number,
+            "log_version": epoch.history,
+            "code": stamp.fingerprint,
+            "settings": settings_fingerprint(lake, result, settings),
+        },
     )
     failpoint(spark, "replay.appended", result.name, number)
 
 
 def _steps(spark: SparkSession, lake: Lake, result: Result, version: int) -> Iterator[Interval]:
     """Stretches of window starts, together all of time, each with about as much of event time."""
-    found = log_at(spark, lake, version).agg(F.min(F.unix_millis("event_time")), F.max(F.unix_millis("event_time")))
-    first, last = found.collect()[0]
-    count = 1 if result.window.whole or first is None else math.ceil(position(lake, version).seq / EVENTS_A_STEP)
-    edges = [from_millis(first + (last - first) * step // count) for step in range(1, count)]
+    count = 1 if result.window.whole else math.ceil(position(lake, version).seq / EVENTS_A_STEP)
+    edges = []
+    if count > 1:
+        times = F.unix_millis("event_time")
+        [[first, last]] = log_at(spark, lake, version).agg(F.min(times), F.max(times)).collect()
+        edges = [from_millis(first + (last - first) * step // count) for step in range(1, count)]
     for start, end in zip([None, *edges], [*edges, None], strict=True):
         yield Interval(start, end)
 
@@ -156,5 +182,7 @@ def _open_since(spark: SparkSession, lake: Lake, result: Result, settings: Setti
     reach = sum(result.window.durations.values(), timedelta())
     recent = log.where(F.col("event_time") >= F.lit(before - reach)).select("seq")
     [[first]] = result.bearing(log, open_ones).select("seq").unionByName(recent).agg(F.min("seq")).collect()
-    newer = [said["version"] for said in commits(lake, EVENTS) if first is not None and said["seq"] >= first]
+    newer = [
+        said["version"] for said in commits(lake, lake.of_log(EVENTS)) if first is not None and said["seq"] >= first
+    ]
     return min(newer, default=version)

@@ -25,7 +25,15 @@ from lakehouse.checkpoints import consumed_version, watermark
 from lakehouse.errors import VersionRefused
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, result_fingerprint
-from lakehouse.identity import Epoch, agree_on_settings, current_epoch, refuse_lost_checkpoint, refuse_stale
+from lakehouse.identity import (
+    Epoch,
+    agree_on_settings,
+    at_log,
+    current_epoch,
+    refuse_lost_checkpoint,
+    refuse_stale,
+    settings_fingerprint,
+)
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.log import EVENTS, newest_version, position
@@ -56,8 +64,12 @@ def stream(
         for result in results:
             held.enter_context(exclusive(spark, lake.lock_file(f"stream-{result.id}"), wait=False))
         cost = held.enter_context(measured(spark, lake, "stream", [result.name for result in results]))
-        epochs = [prepared(spark, lake, each, settings, rebuild=rebuild, trust_code=trust_code) for each in results]
-        queries = [_query(spark, lake, *each, settings, cost) for each in zip(results, epochs, strict=True)]
+        queries = []
+        for result in results:
+            own = at_log(lake, result)
+            create_changelog(spark, own, result, settings)
+            epoch = current_epoch(own, result, rebuild=rebuild, trust_code=trust_code)
+            queries.append(_query(spark, own, result, epoch, settings, cost))
         for ended in run(queries, every=settings.stream.interval if continuous else None, meanwhile=meanwhile):
             cost.rows_read += cost.took(ended)
 
@@ -68,7 +80,7 @@ def streamed_log(spark: SparkSession, lake: Lake, settings: Settings, *, since: 
         spark.readStream.format("delta")
         .option("startingVersion", since)
         .option("maxFilesPerTrigger", settings.stream.commits_per_batch)
-        .load(lake.table(EVENTS))
+        .load(lake.table(lake.of_log(EVENTS)))
     )
 
 
@@ -77,28 +89,6 @@ def engine_rows(spark: SparkSession, lake: Lake, result: Result, settings: Setti
     allowed = settings.lateness.allowed
     log = streamed_log(spark, lake, settings, since=since).withWatermark("event_time", written(allowed))
     return result.on_time(log, allowed)
-
-
-def prepared(
-    spark: SparkSession,
-    lake: Lake,
-    result: Result,
-    settings: Settings,
-    *,
-    rebuild: bool = False,
-    trust_code: bool = False,
-) -> Epoch:
-    """The epoch to go on with; its table is there, and its checkpoint is the one that wrote the table."""
-    create_changelog(spark, lake, result, settings)
-    epoch = current_epoch(lake, result, rebuild=rebuild, trust_code=trust_code)
-    if not epoch.complete:
-        raise VersionRefused(
-            f"The replay of {result.id} has not finished, so its stream cannot begin. Nothing was written. `parity replay "
-            f"--lake {lake.path} --result {result.name} --as-version {result.version} --way steps` goes on with it."
-        )
-    last_batch = next((each.batch for each in boundaries(lake, result, epoch)), None)
-    refuse_lost_checkpoint(lake, result, epoch, last_batch=last_batch)
-    return epoch
 
 
 def create_changelog(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> None:
@@ -116,14 +106,27 @@ def create_changelog(spark: SparkSession, lake: Lake, result: Result, settings: 
 
 
 def _query(spark: SparkSession, lake: Lake, result: Result, epoch: Epoch, settings: Settings, cost: Run) -> Query:
+    """The query of an epoch whose history is complete and whose checkpoint is the one that wrote the table."""
+    if not epoch.complete:
+        raise VersionRefused(
+            f"The replay of {result.id} has not finished, so its stream cannot begin. Nothing was written. `parity replay "
+            f"--lake {lake.path} --result {result.name} --as-version {result.version}` goes on with it."
+        )
+    last_batch = next((each.batch for each in boundaries(lake, result, epoch)), None)
+    refuse_lost_checkpoint(lake, result, epoch, last_batch=last_batch)
+
     def sink(rows: DataFrame, batch: int) -> None:
         append_revisions(rows, batch, lake, result, epoch, settings, cost)
 
+    remedy = (
+        f"If its checkpoint is damaged, `parity stream --lake {lake.path} --result {result.id} --rebuild` computes the "
+        "result anew from the log."
+    )
     if result.way == "recompute":
         log = streamed_log(spark, lake, settings, since=epoch.since)
-        return Query(result.id, log.select("seq"), sink, epoch.checkpoint)
+        return Query(result.id, log.select("seq"), sink, epoch.checkpoint, remedy=remedy)
     source = engine_rows(spark, lake, result, settings, since=epoch.since)
-    return Query(result.id, source, sink, epoch.checkpoint, mode=result.window.mode)
+    return Query(result.id, source, sink, epoch.checkpoint, mode=result.window.mode, remedy=remedy)
 
 
 def append_revisions(
@@ -157,8 +160,9 @@ def append_revisions(
     if found is not None:
         cause: Cause = "late" if result.way == "engine" else "recompute"
         parts[cause], counted[cause] = found, found.count()
-    said: dict[str, int] = {"epoch": epoch.number, "batch": batch, "log_version": version}
+    said: dict[str, int | str] = {"epoch": epoch.number, "batch": batch, "log_version": version}
     said |= {str(each): number for each, number in counted.items()}
+    said |= {"code": stamp.fingerprint, "settings": settings_fingerprint(lake, result, settings)}
     if result.way == "engine" and result.window.mode == "append":
         said["watermark"] = to_millis(watermark(epoch.checkpoint, batch))
     stamped_parts = [stamped(part, result, stamp, cause=cause) for cause, part in parts.items()]

@@ -1,7 +1,6 @@
 """A fixed bug, from its discovery to the swap, as a user types it; and what each of the commands refuses."""
 
 import json
-import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +9,8 @@ import pytest
 from deliveries import at, heartbeat, land, pop
 from other_code import stream_team_scores_wrongly
 from pyspark.sql import SparkSession
-from typer.testing import CliRunner, Result
+from typed import parity
 
-from cli.main import app
 from lakehouse.lake import open_lake
 from lakehouse.settings import load_settings
 from lakehouse.versions import as_noted, at_live, make_live, make_previous_live
@@ -21,19 +19,6 @@ from transformations.catalogue import catalogue
 
 SCORES = ("--result", "team_scores")
 TRUE_SCORES = [3, 12, 21, 30]
-
-
-def parity(*command: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(part) for part in command])
-
-
-@pytest.fixture(autouse=True)
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not in the project's directory: its parity.toml is not to be found by chance."""
-    monkeypatch.chdir(tmp_path)
-    for name in list(os.environ):
-        if name.startswith("PARITY_"):
-            monkeypatch.delenv(name)
 
 
 def scores(lake: Path, version: str = "") -> list[int]:
@@ -116,15 +101,19 @@ def test_a_reader_that_polls_during_swaps_sees_one_version_or_the_other(spark: S
             own, given = as_noted(opened, at_live(opened, declared), settings)
             seen.append([row.bubbles for row in view(spark, opened, own, given, layer="kappa").collect()])
 
+    def wait_for_a_whole_read() -> None:
+        reads = len(seen)
+        while len(seen) < reads + 2 and reader.is_alive():
+            stop.wait(0.05)
+
     reader = threading.Thread(target=poll)
     reader.start()
     try:
-        for _ in range(6):
+        for _ in range(4):
             make_live(opened, replace(declared, version=2))
-            reads = len(seen)
-            while len(seen) < reads + 2 and reader.is_alive():
-                stop.wait(0.05)
+            wait_for_a_whole_read()
             make_previous_live(opened, "team_scores")
+            wait_for_a_whole_read()
     finally:
         stop.set()
         reader.join()
@@ -134,6 +123,9 @@ def test_a_reader_that_polls_during_swaps_sees_one_version_or_the_other(spark: S
 @pytest.mark.parametrize(
     ("command", "said"),
     [
+        (("replay", "--result", "team_scores@2"), "names a version. Name the result alone"),
+        (("replay", "--result", "team_scores", "--from-version", "99"), "The log has no version 99; it has 0 to 1"),
+        (("replay", "--result", "team_scores", "--log", "2"), "has no log 2. Run `parity reingest --as-log 2` first"),
         (("replay", "--result", "scores"), "There is no result 'scores'"),
         (("replay", "--result", "team_scores", "--as-version", "2"), "team_scores@2 exists"),
         (("replay", "--result", "team_scores", "--as-version", "1"), "team_scores@1 exists"),
@@ -166,6 +158,10 @@ def test_a_version_that_is_behind_is_swapped_only_by_force_and_one_that_is_not_l
     assert behind.exit_code == 2 and "has not caught up" in " ".join(behind.stderr.split())
     assert parity("swap", "--lake", replayed, *SCORES, "--to", "1", "--force").exit_code == 0
     assert len(scores(replayed)) == len(TRUE_SCORES)
+    assert "live, by force" in parity("versions", "--lake", replayed).stdout
+    page = replayed.parent / "forced.html"
+    assert parity("reconcile", "--lake", replayed, *SCORES, "--report", page).exit_code == 1
+    assert "team_scores@1 was made live by force at log version 1, when team_scores@2 was at 2" in page.read_text()
     assert parity("swap", "--lake", replayed, *SCORES, "--back").exit_code == 0
     assert scores(replayed) == [*TRUE_SCORES, 5]
     assert parity("retire", "--lake", replayed, "--result", "team_scores@1").exit_code == 0

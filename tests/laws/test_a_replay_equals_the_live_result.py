@@ -11,10 +11,11 @@ from test_layers_agree import RESULTS, configured, rows_of
 import speed_layer.replay
 from lakehouse.changelogs import boundary, changelog_name, mark, read_changelog, read_kappa, settled_before
 from lakehouse.errors import ParityError
-from lakehouse.identity import live_epoch, noted
+from lakehouse.identity import live_epoch
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import newest_version
 from lakehouse.tables import commits
+from lakehouse.versions import is_replaying
 from speed_layer.replay import replay
 from speed_layer.stream import stream
 from transformations.result import Result
@@ -105,7 +106,7 @@ def assert_answers(spark: SparkSession, lake: Lake, result: Result, log: Log) ->
     assert boundary(lake, result).log_version == newest_version(lake)
     rows = answer(spark, lake, result)
     assert told(lake, result, rows) == told(lake, result, ANSWERS[result.name](log))
-    assert "replay" not in noted(lake, result)
+    assert not is_replaying(lake, result)
 
 
 @pytest.mark.parametrize("result", STEPPED, ids=lambda result: result.name)

@@ -250,7 +250,7 @@ def ingest_until(
 
     with monkeypatch.context() as patched:
         patched.setattr(speed_layer.ingest, "append", dying)
-        with pytest.raises(StreamFailed, match="A streaming query failed"):
+        with pytest.raises(StreamFailed, match="The streaming query of ingest failed"):
             ingest(spark, lake, landing, settings)
 
 

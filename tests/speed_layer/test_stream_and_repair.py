@@ -1,6 +1,7 @@
 """The stream on a small log: late events repaired or dropped, and everything that makes it refuse to go on."""
 
 import shutil
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from lakehouse.errors import (
     NothingToCompare,
     SettingsChanged,
     StaleEpoch,
+    StreamFailed,
 )
 from lakehouse.identity import current_epoch, live_epoch
 from lakehouse.lake import Lake, create_lake
@@ -205,7 +207,7 @@ def test_other_settings_on_an_old_checkpoint_are_refused(
 def test_a_lost_checkpoint_is_refused_and_a_rebuild_gives_the_same_view(spark: SparkSession, caught_up: Lake) -> None:
     before = newest(caught_up, changelog_name(SCORES))
     shutil.rmtree(live_epoch(caught_up, SCORES).checkpoint)
-    with pytest.raises(CheckpointLost, match=r"its table has micro-batch \d.*--result team_scores --rebuild"):
+    with pytest.raises(CheckpointLost, match=r"its table has micro-batch \d.*--result team_scores@1 --rebuild"):
         stream(spark, caught_up, [SCORES], settings_of())
     assert newest(caught_up, changelog_name(SCORES)) == before
     assert kappa(spark, caught_up) == CORRECTED, "readers are served while the stream stands still"
@@ -219,6 +221,39 @@ def test_a_lost_checkpoint_is_refused_and_a_rebuild_gives_the_same_view(spark: S
     assert {row.epoch: row["count"] for row in kept.collect()} == {1: 6, 2: 5}
     assert kappa(spark, caught_up, LEVELS) == {}
     assert live_epoch(caught_up, LEVELS).number == 1
+
+
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def last_offsets(checkpoint: Path) -> Path:
+    return max((checkpoint / "offsets").iterdir(), key=lambda file: int(file.name) if file.name.isdigit() else -1)
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "its state is gone": lambda checkpoint: shutil.rmtree(checkpoint / "state"),
+    "its newest offsets are empty": lambda checkpoint: emptied(last_offsets(checkpoint)),
+    "its metadata is empty": lambda checkpoint: emptied(checkpoint / "metadata"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
+def test_a_torn_checkpoint_is_told_with_the_command_that_rebuilds_it(
+    spark: SparkSession, caught_up: Lake, tmp_path: Path, damage: Callable[[Path], object]
+) -> None:
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    land(landing, "5 more.jsonl", [pop("more", 420, bubbles=5)])
+    ingest(spark, caught_up, landing, load_settings())
+    before = newest(caught_up, changelog_name(SCORES))
+    damage(live_epoch(caught_up, SCORES).checkpoint)
+    with pytest.raises((StreamFailed, CheckpointLost), match="--result team_scores@1 --rebuild"):
+        stream(spark, caught_up, [SCORES], settings_of())
+    assert newest(caught_up, changelog_name(SCORES)) == before
+
+    stream(spark, caught_up, [SCORES], settings_of(), rebuild=True)
+    assert kappa(spark, caught_up) == CORRECTED | {("blue", 420): (5, 1, 5, 5, 1)}
 
 
 def test_a_view_stays_in_its_epoch_while_a_rebuild_begins(spark: SparkSession, caught_up: Lake) -> None:
