@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from lakehouse.batches import Interval
 from lakehouse.changelogs import changelog_name, mark, settled_before
-from lakehouse.errors import ParityError
+from lakehouse.errors import ParityError, VersionRefused
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import result_fingerprint
 from lakehouse.identity import (
@@ -62,7 +62,12 @@ def replay(
 
     Without a way it is the one that was begun, or the engine's.
     """
-    way = way or noted(lake, result).get("replay", "engine")
+    begun: ReplayWay | None = noted(lake, result).get("replay")
+    if way is not None and begun not in (None, way):
+        raise VersionRefused(
+            f"The replay of {result.id} was begun with --way {begun}. Nothing was written. Leave --way out to go on with it."
+        )
+    way = way or begun or "engine"
     if way == "steps" and result.window.endless:
         raise ParityError(
             f"{result.name} has no settled history: each of its rows goes on for ever. Replay it without `--way steps`."
@@ -96,10 +101,9 @@ def _replay_history(spark: SparkSession, lake: Lake, result: Result, settings: S
         version = newest_version(lake)
         begun_epoch(lake, result, since=_open_since(spark, lake, result, settings, version), history=version)
     epoch = current_epoch(lake, result)
-    if epoch.history is None:
-        raise ParityError(f"{result.id} in {lake.path} is being replayed by the engine. Go on without --way.")
     if epoch.complete:
         return
+    assert epoch.history is not None
     done = {said["step"] for said in commits(lake, changelog_name(result)) if "step" in said}
     events = position(lake, epoch.history).seq
     with measured(spark, lake, "replay", [result.name]) as cost:
@@ -178,10 +182,12 @@ def _open_since(spark: SparkSession, lake: Lake, result: Result, settings: Setti
         return version
     log = log_at(spark, lake, version)
     before = settled_before(mark(lake, version), settings.lateness.allowed)
-    open_ones = result.of(log).where(~result.settled(F.lit(before)))
     reach = sum(result.window.durations.values(), timedelta())
-    recent = log.where(F.col("event_time") >= F.lit(before - reach)).select("seq")
-    [[first]] = result.bearing(log, open_ones).select("seq").unionByName(recent).agg(F.min("seq")).collect()
+    rows = log.where(F.col("event_time") >= F.lit(before - reach)).select("seq")
+    if result.window.whole:  # an open result can have begun at any time
+        open_ones = result.of(log).where(~result.settled(F.lit(before)))
+        rows = rows.unionByName(result.bearing(log, open_ones).select("seq"))
+    [[first]] = rows.agg(F.min("seq")).collect()
     newer = [
         said["version"] for said in commits(lake, lake.of_log(EVENTS)) if first is not None and said["seq"] >= first
     ]
