@@ -14,12 +14,12 @@ from pyspark.sql import functions as F
 from lakehouse.batches import BATCH_STAMPS, Interval, batch_name, batch_schema
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, result_fingerprint
-from lakehouse.identity import agree_on_settings, at_log, settings_fingerprint
 from lakehouse.lake import Lake
 from lakehouse.log import known_version, log_at
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
 from lakehouse.tables import create_table, replace
+from lakehouse.terms import agree_on_settings, at_log, settings_fingerprint
 from transformations.result import Result
 
 

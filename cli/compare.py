@@ -44,8 +44,8 @@ def reconcile(
     """Compare a layer with batch over all keys at one version of the log. Exit code 0 agree, 1 differ, 2 could not."""
     from lakehouse.arrivals import ARRIVALS
     from lakehouse.batches import Interval
-    from lakehouse.identity import shared_log
     from lakehouse.lake import open_lake
+    from lakehouse.terms import shared_log
 
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)

@@ -82,18 +82,34 @@ def stream(
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Go on although other code began the stream: its logic is the same.")
     ] = False,
+    from_savepoint: Annotated[
+        str | None, typer.Option(help="Start where this savepoint was taken, in a new epoch.", metavar="NAME")
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
     """Bring the results of the stream up to the log, repairs included."""
+    from lakehouse.errors import SavepointRefused
     from lakehouse.lake import open_lake
+    from lakehouse.savepoints import savepoint
 
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
         opened = open_lake(lake)
+        if from_savepoint is not None:
+            if rebuild:
+                raise SavepointRefused(
+                    "Say either --rebuild, which begins at the start of the log, or --from-savepoint."
+                )
+            streams = savepoint(opened, from_savepoint).streams
+            result = result or sorted({each.partition("@")[0] for each in streams})
         results = results_from(settings, result, opened)
         spark = session_for(opened, settings)
+        from speed_layer.restore import restore
         from speed_layer.stream import stream as run_stream
 
+        if from_savepoint is not None:
+            with step(f"Restore {from_savepoint}"):
+                restore(spark, opened, from_savepoint, results, settings, trust_code=trust_code)
         with step(f"Stream {', '.join(each.name for each in results)}"):
             run_stream(spark, opened, results, settings, continuous=continuous, rebuild=rebuild, trust_code=trust_code)
 

@@ -38,9 +38,9 @@ def replay(
     config: ConfigOption = None,
 ) -> None:
     """Compute a new version of a result from the log, beside the live one, until it has caught up."""
-    from lakehouse.identity import at_log
     from lakehouse.lake import open_lake
     from lakehouse.log import known_version, newest_version
+    from lakehouse.terms import at_log
     from lakehouse.versions import is_replaying, version_to_replay
 
     with told_errors(lake / "logs" / "spark.log"):

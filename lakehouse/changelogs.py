@@ -7,16 +7,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.errors import NothingToCompare
 from lakehouse.identity import Epoch, live_epoch
+from lakehouse.identity import changelog_name as changelog_name  # the table's name is known there, and asked for here
 from lakehouse.lake import Lake
 from lakehouse.log import position
 from lakehouse.tables import commits, read_table
 from transformations.changelog import kappa_view
 from transformations.durations import from_millis
 from transformations.result import Result
-
-
-def changelog_name(result: Result) -> str:
-    return f"kappa_{result.id}"
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,14 @@ class VersionRefused(ParityError):
     """Something that cannot be done to this version of a result: it exists, it is live, or it has not caught up."""
 
 
+class UnknownSavepoint(ParityError):
+    """A savepoint that the lake does not have."""
+
+
+class SavepointRefused(ParityError):
+    """A savepoint that cannot be taken, or that a stream cannot start from."""
+
+
 class CheckpointLost(ParityError):
     """A stream's checkpoint is gone while its table is not."""
 

@@ -25,6 +25,8 @@ Place = Literal[
     "recompute.computed",
     "replay.computed",
     "replay.appended",
+    "restore.appended",
+    "restore.copied",
 ]
 
 

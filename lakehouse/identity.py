@@ -1,27 +1,22 @@
-"""What a result in a lake was computed with, and which epoch of its stream is the live one.
+"""The epochs of a version's stream, and which of them is the live one.
 
-Windows, allowed lateness and policy belong to a result's version: a checkpoint cannot follow a change of them (a larger
-lateness on an old checkpoint made the engine drop 836 rows). A new checkpoint starts a new epoch with a transaction id
-of its own: with a stable id, a lost checkpoint would lose data silently, because its batch numbers start again at 0.
+A new checkpoint starts a new epoch with a transaction id of its own: with a stable id, a lost checkpoint would lose data
+silently, because its batch numbers start again at 0.
 """
 
-import json
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from lakehouse.errors import CheckpointLost, CodeChanged, NothingToCompare, SettingsChanged, StaleEpoch
-from lakehouse.fingerprint import fingerprint_of, result_fingerprint
+from lakehouse.errors import CheckpointLost, CodeChanged, NothingToCompare, StaleEpoch
+from lakehouse.fingerprint import result_fingerprint
 from lakehouse.lake import Lake
 from lakehouse.notes import edited, note
-from lakehouse.settings import Settings
-from transformations.durations import written
+from lakehouse.tables import commits
 from transformations.result import Result
 
 ReplayWay = Literal["engine", "steps"]
-_DEFAULTS = {"way": "engine", "log": "1", "from_log_version": "0"}  # what notes of older lakes leave out: there was one
 
 
 @dataclass(frozen=True)
@@ -39,67 +34,8 @@ class Epoch:
     """Whether all of these steps are done."""
 
 
-def agree_on_settings(lake: Lake, result: Result, settings: Settings) -> None:
-    """Note what `result` is computed with in this lake, or refuse what differs from the note."""
-    refuse_other_settings(lake, result, settings)
-    with edited(lake, result.id) as note:
-        note.setdefault("settings", given_settings(lake, result, settings))
-
-
-def refuse_other_settings(lake: Lake, result: Result, settings: Settings) -> None:
-    """Refuse settings, or a log, that a version is not computed with."""
-    known = _known_settings(lake, result)
-    changed = [
-        f"{name}: the lake has {known.get(name)!r}, the settings say {value!r}"
-        for name, value in given_settings(lake, result, settings).items()
-        if known and known.get(name) != value
-    ]
-    if changed:
-        raise SettingsChanged(
-            f"{result.id} in {lake.path} was computed with other settings.\n  "
-            + "\n  ".join(changed)
-            + "\nA checkpoint cannot follow such a change. Set it back, or let "
-            f"`parity replay --lake {lake.path} --result {result.name}` compute a new version beside this one."
-        )
-
-
-def given_settings(lake: Lake, result: Result, settings: Settings) -> dict[str, str]:
-    """What a version is computed with, beside its code."""
-    return {
-        "allowed_lateness": written(settings.lateness.allowed),
-        "policy": settings.lateness.policy,
-        "way": result.way,
-        "log": str(lake.log),
-        "from_log_version": str(lake.since),
-        **{f"window_{name}": value for name, value in result.window.parameters.items()},
-    }
-
-
-def settings_fingerprint(lake: Lake, result: Result, settings: Settings) -> str:
-    """What a version is computed with beside its code, in one word, for the commits that its writers make."""
-    return fingerprint_of(json.dumps(given_settings(lake, result, settings), sort_keys=True))
-
-
-def at_log(lake: Lake, result: Result) -> Lake:
-    """The lake with the log that this version is computed from."""
-    known = _known_settings(lake, result)
-    return replace(lake, log=int(known["log"]), since=int(known["from_log_version"])) if known else lake
-
-
-def shared_log(lake: Lake, results: Sequence[Result]) -> Lake:
-    """The lake with the log that all of these versions are computed from; versions of different logs are refused."""
-    logs = {result.id: at_log(lake, result).log for result in results}
-    if len(set(logs.values())) > 1:
-        listed = ", ".join(f"{name} of log {log}" for name, log in logs.items())
-        raise NothingToCompare(
-            f"These are computed from different logs: {listed}. Name those of one log with --result."
-        )
-    return replace(lake, log=next(iter(logs.values()), lake.log))
-
-
-def _known_settings(lake: Lake, result: Result) -> dict[str, str]:
-    given: dict[str, str] | None = noted(lake, result).get("settings")
-    return {} if given is None else {**_DEFAULTS, **given}
+def changelog_name(result: Result) -> str:
+    return f"kappa_{result.id}"
 
 
 def live_epoch(lake: Lake, result: Result) -> Epoch:
@@ -134,17 +70,34 @@ def current_epoch(lake: Lake, result: Result, *, rebuild: bool = False, trust_co
 
 def begun_epoch(lake: Lake, result: Result, *, since: int, history: int | None = None) -> Epoch:
     """A new epoch, which becomes the live one."""
+    epoch = unused_epoch(lake, result, since=since, history=history, complete=history is None)
+    make_epoch_live(lake, result, epoch)
+    return epoch
+
+
+def unused_epoch(lake: Lake, result: Result, *, since: int, history: int | None, complete: bool) -> Epoch:
+    """An epoch that nobody has written for, noted nowhere yet.
+
+    The rows of a restore that was killed are in the table while no note names their epoch: its number is used up too.
+    """
+    table = changelog_name(result)
+    named = [said.get("epoch", 0) for said in commits(lake, table)] if lake.has(table) else []
+    number = max([noted(lake, result).get("epoch", {}).get("number", 0), *named]) + 1
+    app_id = f"{result.id}/{number}/{uuid.uuid4().hex}"
+    return Epoch(number, app_id, _checkpoint(lake, result, number), since, history, complete)
+
+
+def make_epoch_live(lake: Lake, result: Result, epoch: Epoch) -> None:
+    """Note the epoch as the live one, of the code that does so: from now on readers see its rows and no others."""
     with edited(lake, result.id) as noted_now:
-        number = noted_now.get("epoch", {"number": 0})["number"] + 1
         noted_now["epoch"] = {
-            "number": number,
-            "app_id": f"{result.id}/{number}/{uuid.uuid4().hex}",
+            "number": epoch.number,
+            "app_id": epoch.app_id,
             "code": result_fingerprint(result),
-            "since": since,
-            "history": history,
-            "complete": history is None,
+            "since": epoch.since,
+            "history": epoch.history,
+            "complete": epoch.complete,
         }
-        return _epoch(lake, result, noted_now["epoch"])
 
 
 def note_replay(lake: Lake, result: Result, way: ReplayWay | None) -> None:
@@ -194,8 +147,12 @@ def _epoch(lake: Lake, result: Result, known: dict[str, Any]) -> Epoch:
     return Epoch(
         known["number"],
         known["app_id"],
-        lake.checkpoint(result.id) / f"epoch-{known['number']}",
+        _checkpoint(lake, result, known["number"]),
         known.get("since", 0),
         known.get("history"),
         known.get("complete", True),
     )
+
+
+def _checkpoint(lake: Lake, result: Result, epoch: int) -> Path:
+    return lake.checkpoint(result.id) / f"epoch-{epoch}"

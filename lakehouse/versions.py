@@ -16,11 +16,12 @@ from typing import Any
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import boundaries, changelog_name
 from lakehouse.errors import NothingToCompare, UnknownVersion, VersionRefused
-from lakehouse.identity import at_log, live_epoch, noted
+from lakehouse.identity import live_epoch, noted
 from lakehouse.lake import Lake
 from lakehouse.log import newest_version
 from lakehouse.notes import edited, note
 from lakehouse.settings import Lateness, Settings
+from lakehouse.terms import at_log
 from transformations.catalogue import catalogue
 from transformations.durations import parse_duration
 from transformations.result import Result, Way

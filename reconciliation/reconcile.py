@@ -14,10 +14,10 @@ from pyspark.sql import functions as F
 
 from lakehouse.batches import Interval, computed_at, coverage, read_batch
 from lakehouse.changelogs import Boundary
-from lakehouse.identity import at_log, refuse_other_settings, shared_log
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
 from lakehouse.settings import Settings
+from lakehouse.terms import at_log, refuse_other_settings, shared_log
 from reconciliation.audit import audited
 from reconciliation.causes import explained
 from reconciliation.comparison import compared, moved_between, with_state

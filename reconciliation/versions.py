@@ -16,10 +16,11 @@ from pyspark.sql.types import NumericType
 
 from lakehouse.changelogs import Boundary, boundary, mark, read_kappa, settled_before
 from lakehouse.errors import NothingToCompare
-from lakehouse.identity import at_log, noted
+from lakehouse.identity import noted
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
 from lakehouse.settings import Settings
+from lakehouse.terms import at_log
 from lakehouse.versions import as_noted
 from reconciliation.comparison import compared, moved_between, with_state
 from reconciliation.differences import plain

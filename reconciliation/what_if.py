@@ -16,12 +16,13 @@ from pyspark.sql import SparkSession
 
 from lakehouse.changelogs import changelog_name
 from lakehouse.errors import NothingToCompare
-from lakehouse.identity import at_log, given_settings, noted
+from lakehouse.identity import noted
 from lakehouse.lake import Lake
 from lakehouse.log import position
 from lakehouse.runs import runs
 from lakehouse.scratch import scratch
 from lakehouse.settings import Settings
+from lakehouse.terms import at_log, given_settings
 from lakehouse.versions import as_noted, at_live, size_of, version_to_replay
 from reconciliation.lateness import lateness_choice
 from reconciliation.versions import VersionComparison, versions_compared

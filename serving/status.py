@@ -7,10 +7,11 @@ from lakehouse.arrivals import ARRIVALS, arrivals_boundary
 from lakehouse.batches import coverage
 from lakehouse.changelogs import boundaries, changelog_name
 from lakehouse.errors import NothingToCompare
-from lakehouse.identity import Epoch, at_log, live_epoch
+from lakehouse.identity import Epoch, live_epoch
 from lakehouse.lake import Lake
 from lakehouse.log import Position, position
 from lakehouse.tables import commits
+from lakehouse.terms import at_log
 from transformations.durations import iso
 from transformations.result import Result
 

@@ -16,10 +16,10 @@ from lakehouse.arrivals import arrivals_boundary, read_legacy
 from lakehouse.batches import Coverage, Interval, coverage, read_batch
 from lakehouse.changelogs import Boundary, boundary, mark, read_kappa, settled_before
 from lakehouse.errors import NothingToCompare
-from lakehouse.identity import at_log
 from lakehouse.lake import Lake
 from lakehouse.log import position
 from lakehouse.settings import Settings
+from lakehouse.terms import at_log
 from transformations.result import Result
 
 Layer = Literal["kappa", "batch", "legacy", "lambda"]

@@ -20,23 +20,14 @@ from lakehouse.changelogs import changelog_name, mark, settled_before
 from lakehouse.errors import ParityError, VersionRefused
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import result_fingerprint
-from lakehouse.identity import (
-    Epoch,
-    ReplayWay,
-    agree_on_settings,
-    begun_epoch,
-    complete_history,
-    current_epoch,
-    note_replay,
-    noted,
-    settings_fingerprint,
-)
+from lakehouse.identity import Epoch, ReplayWay, begun_epoch, complete_history, current_epoch, note_replay, noted
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.log import EVENTS, log_at, newest_version, position
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
 from lakehouse.tables import Transaction, append, commits
+from lakehouse.terms import agree_on_settings, settings_fingerprint
 from lakehouse.versions import consumed
 from speed_layer.stream import create_changelog, stream
 from transformations.changelog import Stamp, stamped

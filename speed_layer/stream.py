@@ -25,15 +25,7 @@ from lakehouse.checkpoints import consumed_version, watermark
 from lakehouse.errors import VersionRefused
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, result_fingerprint
-from lakehouse.identity import (
-    Epoch,
-    agree_on_settings,
-    at_log,
-    current_epoch,
-    refuse_lost_checkpoint,
-    refuse_stale,
-    settings_fingerprint,
-)
+from lakehouse.identity import Epoch, current_epoch, refuse_lost_checkpoint, refuse_stale
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.log import EVENTS, newest_version, position
@@ -41,6 +33,7 @@ from lakehouse.queries import Query, run
 from lakehouse.runs import Run, measured
 from lakehouse.settings import Settings
 from lakehouse.tables import Transaction, append, create_table, no_rows
+from lakehouse.terms import agree_on_settings, at_log, settings_fingerprint
 from speed_layer.repair import Slice, repaired
 from transformations.changelog import Cause, Stamp, changelog_schema, folded, stamped
 from transformations.durations import to_millis, written
