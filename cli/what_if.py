@@ -1,6 +1,8 @@
 """`parity what-if`: other settings tried on the log, and what they would change."""
 
 import json
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +13,12 @@ from cli.console import answers, results_from, session_for, settings_from, step,
 from cli.options import ConfigOption, Format, FormatOption, FromVersionOption, LakeOption, ResultsOption
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakehouse.lake import Lake
+    from lakehouse.settings import Settings
     from reconciliation.what_if import Trial, Waiting
+    from transformations.result import Result
 
 TRIED = ("lateness", "windows")
 
@@ -31,6 +38,7 @@ def what_if(
     from lakehouse.errors import BadSettings
     from lakehouse.lake import open_lake
     from lakehouse.log import known_version
+    from lakehouse.scratch import scratch
 
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config, tried=dict(_setting(text) for text in given))
@@ -38,7 +46,7 @@ def what_if(
         known_version(opened, from_version, option="--from-version")
         results = results_from(settings, result)
         spark = session_for(opened, settings)
-        from reconciliation.what_if import changed_results, tried
+        from reconciliation.what_if import changed_results
 
         changed = changed_results(opened, results, settings)
         if not changed:
@@ -48,8 +56,8 @@ def what_if(
             )
         found = []
         for each in changed:
-            with step(f"Try {each.name}"):
-                found.append(tried(spark, opened, each, settings, since=from_version, keep=keep))
+            with step(f"Try {each.name}"), nullcontext(opened) if keep else scratch(opened) as used:
+                found.append(_tried(spark, used, each, settings, since=from_version))
         if format is Format.json:
             answers.out(json.dumps([trial.as_dict() for trial in found], ensure_ascii=False), highlight=False)
             return
@@ -57,6 +65,23 @@ def what_if(
             _show(trial)
         if not keep:
             answers.print("Nothing of this was kept. --keep leaves the new versions in the lake.", style="dim")
+
+
+def _tried(
+    spark: "SparkSession", lake: "Lake", result: "Result", settings: "Settings", *, since: int | None
+) -> "Trial":
+    """The result replayed in this lake with `settings`, from log version `since` on, against its live version."""
+    from lakehouse.runs import runs
+    from lakehouse.terms import at_log
+    from lakehouse.versions import at_live, version_to_replay
+    from reconciliation.what_if import trial
+    from speed_layer.replay import replay
+
+    live, new = at_live(lake, result), version_to_replay(lake, result)
+    read = at_log(lake, live)
+    before = len(runs(lake))
+    replay(spark, read if since is None else replace(read, since=since), new, settings)
+    return trial(spark, lake, live, new, settings, cost=runs(lake)[before:])
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -1,14 +1,13 @@
-"""The what-if: a throw-away version of a result with other settings, beside the live one.
+"""The what-if: a version of a result with other settings judged beside the live one.
 
     parity what-if --lake LAKE --set windows.team_scores.size="5 minutes" --set lateness.allowed="30 seconds"
 
-It is a real replay of the log, or of the log from a version on, in a scratch lake; then the reconciliation between two
-versions, and what `parity lateness` says of both.
+The command replays the log into a scratch lake. Here is what it reports: the reconciliation between the two versions,
+what `parity lateness` says of both, and what the replay took.
 """
 
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -19,14 +18,12 @@ from lakehouse.errors import NothingToCompare
 from lakehouse.identity import noted
 from lakehouse.lake import Lake
 from lakehouse.log import position
-from lakehouse.runs import runs
-from lakehouse.scratch import scratch
+from lakehouse.runs import Run
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log, given_settings
-from lakehouse.versions import as_noted, at_live, size_of, version_to_replay
+from lakehouse.versions import as_noted, at_live, size_of
 from reconciliation.lateness import lateness_choice
 from reconciliation.versions import VersionComparison, versions_compared
-from speed_layer.replay import replay
 from transformations.result import Result
 
 
@@ -80,22 +77,11 @@ def changed_results(lake: Lake, results: Sequence[Result], settings: Settings) -
     return found
 
 
-def tried(
-    spark: SparkSession, lake: Lake, result: Result, settings: Settings, *, since: int | None = None, keep: bool = False
+def trial(
+    spark: SparkSession, lake: Lake, live: Result, new: Result, settings: Settings, *, cost: Sequence[Run]
 ) -> Trial:
-    """The result replayed with `settings`, from log version `since` on, and compared with its live version."""
-    with nullcontext(lake) if keep else scratch(lake) as used:
-        return _tried(spark, used, result, settings, since=since)
-
-
-def _tried(spark: SparkSession, lake: Lake, result: Result, settings: Settings, *, since: int | None) -> Trial:
-    live, new = at_live(lake, result), version_to_replay(lake, result)
-    read = at_log(lake, live)
-    read = read if since is None else replace(read, since=since)
-    before = len(runs(lake))
-    replay(spark, read, new, settings)
-    cost = runs(lake)[before:]
-    own, given = as_noted(lake, live, settings)
+    """The new version, replayed with `settings` at this `cost`, against the live one."""
+    read, (own, given) = at_log(lake, new), as_noted(lake, live, settings)
     return Trial(
         comparison=versions_compared(spark, lake, live, new, settings),
         live=_waiting(spark, read, own, given.lateness.allowed),
