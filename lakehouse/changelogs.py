@@ -1,5 +1,6 @@
 """The table `kappa_<result>`: how far the stream has come in it, and the view as of a version of the log."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -35,33 +36,48 @@ class Boundary:
 
 def boundaries(lake: Lake, result: Result, epoch: Epoch) -> list[Boundary]:
     """The boundaries of the epoch, newest first."""
-    name = changelog_name(result)
-    if not lake.has(name):
-        return []
-    return [
-        Boundary(
-            epoch.number,
-            said["batch"],
-            said["log_version"],
-            said["version"],
-            _moment(said.get("watermark")),
-            epoch.history,
-        )
-        for said in commits(lake, name)
-        if said.get("epoch") == epoch.number and "batch" in said
-    ]
+    return [each for each in _boundaries(lake, result) if each.epoch == epoch.number]
 
 
 def boundary(lake: Lake, result: Result, log_version: int | None = None) -> Boundary:
-    """The newest boundary of the live epoch, at or before `log_version` if that is given."""
-    found = boundaries(lake, result, live_epoch(lake, result))
-    for each in found:
+    """The newest boundary of the epoch that readers see, at or before `log_version` if that is given."""
+    for each in _served(lake, result, log_version):
         if log_version is None or each.log_version <= log_version:
             return each
     asked = "" if log_version is None else f" at or before log version {log_version}"
     raise NothingToCompare(
         f"The stream of {result.id} has written nothing{asked} in {lake.path}. Run `parity stream` first."
     )
+
+
+def _served(lake: Lake, result: Result, log_version: int | None) -> list[Boundary]:
+    """The boundaries of the newest epoch that has come as far as any before it, or as far as `log_version`.
+
+    An epoch that begins anew has nothing to show at first. Until it has caught up, the one before answers.
+    """
+    live = live_epoch(lake, result)
+    by_epoch: dict[int, list[Boundary]] = {}
+    for each in _boundaries(lake, result):
+        if each.epoch <= live.number:
+            by_epoch.setdefault(each.epoch, []).append(each)
+    reached = {number: found[0].log_version for number, found in by_epoch.items()}
+    furthest = max(reached.values(), default=0)
+    asked = furthest if log_version is None else min(log_version, furthest)
+    return next((by_epoch[number] for number in sorted(by_epoch, reverse=True) if reached[number] >= asked), [])
+
+
+def _boundaries(lake: Lake, result: Result) -> Iterator[Boundary]:
+    name = changelog_name(result)
+    for said in commits(lake, name) if lake.has(name) else ():
+        if "batch" in said:
+            yield Boundary(
+                said["epoch"],
+                said["batch"],
+                said["log_version"],
+                said["version"],
+                _moment(said.get("watermark")),
+                said.get("history"),
+            )
 
 
 def read_changelog(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:

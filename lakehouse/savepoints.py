@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from lakehouse.changelogs import boundary
+from lakehouse.changelogs import boundaries
 from lakehouse.errors import SavepointRefused, UnknownSavepoint
 from lakehouse.identity import live_epoch, noted, refuse_lost_checkpoint
 from lakehouse.lake import Lake, write_json
@@ -127,7 +127,13 @@ def _standing(lake: Lake, result: Result) -> SavedStream:
             f"finishes it, `parity retire --lake {lake.path} --result {result.id}` gives it up; or name the others with "
             "--result."
         )
-    note, epoch, at = noted(lake, result), live_epoch(lake, result), boundary(lake, result)
+    note, epoch = noted(lake, result), live_epoch(lake, result)
+    at = next(iter(boundaries(lake, result, epoch)), None)
+    if at is None:
+        raise SavepointRefused(
+            f"The stream of {result.id} has begun anew and has written nothing yet. Nothing was recorded. Let "
+            f"`parity stream --lake {lake.path} --result {result.id}` catch up first."
+        )
     refuse_lost_checkpoint(lake, result, epoch, last_batch=at.batch)
     return SavedStream(
         epoch=at.epoch,

@@ -156,6 +156,8 @@ def append_revisions(
     said: dict[str, int | str] = {"epoch": epoch.number, "batch": batch, "log_version": version}
     said |= {str(each): number for each, number in counted.items()}
     said |= {"code": stamp.fingerprint, "settings": settings_fingerprint(lake, result, settings)}
+    if epoch.history is not None:
+        said["history"] = epoch.history
     if result.way == "engine" and result.window.mode == "append":
         said["watermark"] = to_millis(watermark(epoch.checkpoint, batch))
     stamped_parts = [stamped(part, result, stamp, cause=cause) for cause, part in parts.items()]

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 import speed_layer.ingest
+import speed_layer.intake
 from lakehouse.errors import AlreadyRunning, CheckpointLost, ParityError, SettingsChanged, StreamFailed
 from lakehouse.lake import Lake, create_lake
 from lakehouse.landings import note_landings
@@ -241,7 +242,7 @@ def ingest_until(
     table: str, spark: SparkSession, lake: Lake, landing: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ingest, and die where `table` should have been appended to."""
-    append = speed_layer.ingest.append
+    append = speed_layer.intake.append
 
     def dying(*arguments: Any, **options: Any) -> None:
         if arguments[2] == table:
@@ -249,7 +250,7 @@ def ingest_until(
         append(*arguments, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr(speed_layer.ingest, "append", dying)
+        patched.setattr(speed_layer.intake, "append", dying)
         with pytest.raises(StreamFailed, match="The streaming query of ingest failed"):
             ingest(spark, lake, landing, settings)
 

@@ -28,6 +28,7 @@ from lakehouse.locks import exclusive
 from lakehouse.settings import Lateness, Settings, Stream, load_settings
 from lakehouse.tables import newest, read_table
 from speed_layer.ingest import ingest
+from speed_layer.intake import judge_of, judged, take_in
 from speed_layer.stream import stream
 from transformations.durations import to_millis
 from transformations.result import Result
@@ -240,12 +241,12 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
 def test_a_torn_checkpoint_is_told_with_the_command_that_rebuilds_it(
-    spark: SparkSession, caught_up: Lake, tmp_path: Path, damage: Callable[[Path], object]
+    spark: SparkSession, caught_up: Lake, damage: Callable[[Path], object]
 ) -> None:
-    landing = tmp_path / "landing"
-    landing.mkdir()
-    land(landing, "5 more.jsonl", [pop("more", 420, bubbles=5)])
-    ingest(spark, caught_up, landing, load_settings())
+    line = [(pop("more", 420, bubbles=5), "5 more.jsonl", 0, 1, 4, START)]
+    columns = "value string, file string, place long, line long, batch long, ingested_at timestamp"
+    settings = load_settings()  # not by ingestion: Spark's file source knows the path of a lake, and this is a copy
+    take_in(spark, caught_up, judged(spark.createDataFrame(line, columns), settings), 4, judge_of(settings))
     before = newest(caught_up, changelog_name(SCORES))
     damage(live_epoch(caught_up, SCORES).checkpoint)
     with pytest.raises((StreamFailed, CheckpointLost), match="--result team_scores@1 --rebuild"):
@@ -260,6 +261,23 @@ def test_a_view_stays_in_its_epoch_while_a_rebuild_begins(spark: SparkSession, c
     at = boundary(caught_up, SCORES)
     current_epoch(caught_up, SCORES, rebuild=True)
     assert answer(read_kappa(spark, caught_up, SCORES, at), SCORES) == CORRECTED
+
+
+def test_readers_see_the_old_epoch_until_the_new_one_has_caught_up(
+    spark: SparkSession, caught_up: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    append_revisions = speed_layer.stream.append_revisions
+
+    def looked_at(*arguments: Any) -> None:
+        append_revisions(*arguments)
+        seen.append((boundary(caught_up, SCORES).epoch, kappa(spark, caught_up)))
+
+    monkeypatch.setattr(speed_layer.stream, "append_revisions", looked_at)
+    stream(spark, caught_up, [SCORES], settings_of(commits_per_batch=1), rebuild=True)
+    assert [epoch for epoch, _ in seen] == [1, 1, 1, 1, 2]
+    assert all(rows == CORRECTED for _, rows in seen)
+    assert boundary(caught_up, SCORES, 2).epoch == 2, "as far as the new one has come, it is the one that answers"
 
 
 def test_the_writer_of_a_stale_epoch_is_refused(
