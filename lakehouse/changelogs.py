@@ -16,6 +16,8 @@ from transformations.changelog import kappa_view
 from transformations.durations import from_millis
 from transformations.result import Result
 
+_NEVER = from_millis(0)
+
 
 @dataclass(frozen=True)
 class Boundary:
@@ -32,6 +34,11 @@ class Boundary:
     table_version: int
     watermark: datetime | None = None
     history: int | None = None
+
+    @property
+    def reached(self) -> tuple[int, datetime]:
+        """How far it is: in the log, and of one version of it, in what the engine has told."""
+        return self.log_version, self.watermark or _NEVER
 
 
 def boundaries(lake: Lake, result: Result, epoch: Epoch) -> list[Boundary]:
@@ -60,9 +67,10 @@ def _served(lake: Lake, result: Result, log_version: int | None) -> list[Boundar
     for each in _boundaries(lake, result):
         if each.epoch <= live.number:
             by_epoch.setdefault(each.epoch, []).append(each)
-    reached = {number: found[0].log_version for number, found in by_epoch.items()}
-    furthest = max(reached.values(), default=0)
-    asked = furthest if log_version is None else min(log_version, furthest)
+    reached = {number: found[0].reached for number, found in by_epoch.items()}
+    asked = max(reached.values(), default=(0, _NEVER))
+    if log_version is not None:
+        asked = min(asked, (log_version, _NEVER))
     return next((by_epoch[number] for number in sorted(by_epoch, reverse=True) if reached[number] >= asked), [])
 
 

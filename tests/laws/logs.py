@@ -14,12 +14,13 @@ from itertools import chain, pairwise
 
 from deliveries import START
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.lake import Lake
 from lakehouse.log import EVENTS, SCHEMAS, create_log, position
 from lakehouse.tables import Transaction, append
 from transformations.durations import to_millis
+from transformations.result import Result
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
@@ -416,3 +417,17 @@ def settled(name: str, row: Row, before: datetime) -> bool:
     if name == "click_through":
         return end + WINDOWS[name]["within"] < before
     return end <= before
+
+
+def exact(result: Result) -> list[str]:
+    """The columns that two answers must agree in to the last bit: all but a sketch and what it estimates."""
+    values = [value.name for value in result.values if value.compared and not value.error]
+    return [*result.key, "window_start", "window_end", *values]
+
+
+def rows_of(frame: DataFrame, result: Result) -> set[Row]:
+    return {plain(row) for row in frame.select(*exact(result)).collect()}
+
+
+def plain(row: Iterable[object]) -> Row:
+    return tuple(value.astimezone(UTC) if isinstance(value, datetime) else value for value in row)

@@ -6,16 +6,30 @@ Every result of the catalogue, in the way that its declaration names and, where 
 import itertools
 import random
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial, reduce
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, example, given, note
 from hypothesis import settings as budget
 from hypothesis import strategies as st
-from logs import ANSWERS, WINDOWS, Arrival, Log, Row, commits, on_time_answer, renumbered, settled, write_log
+from logs import (
+    ANSWERS,
+    WINDOWS,
+    Arrival,
+    Log,
+    Row,
+    commits,
+    exact,
+    on_time_answer,
+    plain,
+    renumbered,
+    rows_of,
+    settled,
+    write_log,
+)
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -48,28 +62,14 @@ def configured(allowed: timedelta, commits_per_batch: int) -> Settings:
     )
 
 
-def exact(result: Result) -> list[str]:
-    """The columns that two answers must agree in to the last bit: all but a sketch and what it estimates."""
-    values = [value.name for value in result.values if value.compared and not value.error]
-    return [*result.key, "window_start", "window_end", *values]
-
-
-def rows_of(frame: DataFrame, result: Result) -> set[Row]:
-    return {_plain(row) for row in frame.select(*exact(result)).collect()}
-
-
 def rows_at(found: Sequence[Boundary], result: Result, view: Callable[[Boundary], DataFrame]) -> dict[int, set[Row]]:
     """What a view says at each boundary, by its micro-batch, in one Spark job for all."""
     frames = [view(at).select(*exact(result), F.lit(at.batch)) for at in found]
     said: dict[int, set[Row]] = {at.batch: set() for at in found}
     for *row, batch in reduce(DataFrame.union, frames).collect():
-        assert _plain(row) not in said[batch], f"{result.name} has a row twice: {row}"
-        said[batch].add(_plain(row))
+        assert plain(row) not in said[batch], f"{result.name} has a row twice: {row}"
+        said[batch].add(plain(row))
     return said
-
-
-def _plain(row: Iterable[object]) -> Row:
-    return tuple(value.astimezone(UTC) if isinstance(value, datetime) else value for value in row)
 
 
 def fresh_lake() -> Lake:

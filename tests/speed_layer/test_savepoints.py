@@ -2,14 +2,14 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from laws.logs import ANSWERS, WINDOWS, Arrival, Row, write_log
+from laws.logs import ANSWERS, WINDOWS, Arrival, Row, rows_of, write_log
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -84,15 +84,6 @@ AFTER = [
     ],
 ]
 LOG = [*BEFORE, *AFTER]
-
-
-def rows_of(frame: DataFrame, result: Result) -> set[Row]:
-    columns = [*result.key, "window_start", "window_end", *(value.name for value in result.values)]
-    return {_plain(row) for row in frame.select(*columns).collect()}
-
-
-def _plain(row: Iterable[object]) -> Row:
-    return tuple(value.astimezone(UTC) if isinstance(value, datetime) else value for value in row)
 
 
 def answer(spark: SparkSession, lake: Lake, result: Result, log_version: int | None = None) -> set[Row]:
@@ -236,7 +227,7 @@ def test_the_reconciliation_agrees_and_the_status_counts_as_without_the_restore(
     assert found.compared > 0
 
 
-def test_readers_see_the_old_answer_until_the_restore_is_whole_and_then_the_savepoints(
+def test_readers_see_the_old_answer_until_the_restored_stream_has_caught_up(
     spark: SparkSession, saved: Lake, gone_on: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = copied(gone_on, tmp_path)
@@ -250,14 +241,16 @@ def test_readers_see_the_old_answer_until_the_restore_is_whole_and_then_the_save
     monkeypatch.setattr(speed_layer.restore, "failpoint", look)
     restore(spark, lake, "monday", [OFFERS], SETTINGS)
     assert seen == {"restore.appended": old, "restore.copied": old}
-    assert answer(spark, lake, OFFERS) == then
-    assert boundary(lake, OFFERS).watermark == boundary(saved, OFFERS).watermark is not None
+    assert answer(spark, lake, OFFERS) == old
+    at = boundaries(lake, OFFERS, live_epoch(lake, OFFERS))[0]
+    assert rows_of(read_kappa(spark, lake, OFFERS, at), OFFERS) == then
+    assert at.watermark == boundary(saved, OFFERS).watermark is not None
 
     # A savepoint of what has just been restored is the same point; and one can start from it as often as one likes.
     take(spark, lake, "tuesday", [OFFERS])
     stream(spark, lake, [OFFERS], SETTINGS)
     restore(spark, lake, "tuesday", [OFFERS], SETTINGS)
-    assert answer(spark, lake, OFFERS) == then
+    assert boundaries(lake, OFFERS, live_epoch(lake, OFFERS))[0].log_version == at.log_version
     stream(spark, lake, [OFFERS], SETTINGS)
     assert live_epoch(lake, OFFERS).number == 3
     assert answer(spark, lake, OFFERS) == old
@@ -294,7 +287,9 @@ def test_a_savepoint_of_a_stream_that_was_killed_between_its_two_commits(
     old = answer(spark, lake, SESSIONS)
     assert old > then
     restore(spark, lake, "killed", [SESSIONS], SETTINGS)
-    assert answer(spark, lake, SESSIONS) == then
+    [at] = boundaries(lake, SESSIONS, live_epoch(lake, SESSIONS))
+    assert rows_of(read_kappa(spark, lake, SESSIONS, at), SESSIONS) == then
+    assert answer(spark, lake, SESSIONS) == old, "the new epoch has told less of the same version of the log"
     stream(spark, lake, [SESSIONS], SETTINGS)
     again = boundaries(lake, SESSIONS, live_epoch(lake, SESSIONS))
     assert [(at.batch, at.log_version) for at in again] == [(2, 2), (1, 2)]
