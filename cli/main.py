@@ -5,7 +5,7 @@
 
 import typer
 
-from cli import compare, declared, demonstrate, jobs, look, relog, reprocess, savepoints, watermark, what_if
+from cli import compare, declared, demonstrate, jobs, look, maintain, relog, reprocess, savepoints, watermark, what_if
 
 app = typer.Typer(
     name="parity",
@@ -33,6 +33,7 @@ app.command("what-if")(what_if.what_if)
 app.command("requeue")(relog.requeue)
 app.command("reingest")(relog.reingest)
 app.command("savepoint")(savepoints.savepoint)
+app.command("maintain")(maintain.maintain)
 app.command("demo")(demonstrate.demo)
 
 

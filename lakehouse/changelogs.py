@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from lakehouse.errors import NothingToCompare
 from lakehouse.identity import Epoch, live_epoch
 from lakehouse.identity import changelog_name as changelog_name  # the table's name is known there, and asked for here
 from lakehouse.lake import Lake
 from lakehouse.log import position
-from lakehouse.tables import commits, read_table
+from lakehouse.tables import commits, lasting, read_table
 from transformations.changelog import kappa_view
 from transformations.durations import from_millis
 from transformations.result import Result
@@ -48,7 +49,10 @@ def boundaries(lake: Lake, result: Result, epoch: Epoch) -> list[Boundary]:
 
 def boundary(lake: Lake, result: Result, log_version: int | None = None) -> Boundary:
     """The newest boundary of the epoch that readers see, at or before `log_version` if that is given."""
-    for each in _served(lake, result, log_version):
+    served = _served(lake, result, log_version)
+    if log_version is not None and served:
+        _refuse_folded(lake, result, served[0].epoch, log_version)
+    for each in served:
         if log_version is None or each.log_version <= log_version:
             return each
     asked = "" if log_version is None else f" at or before log version {log_version}"
@@ -88,8 +92,28 @@ def _boundaries(lake: Lake, result: Result) -> Iterator[Boundary]:
             )
 
 
+def _refuse_folded(lake: Lake, result: Result, epoch: int, log_version: int) -> None:
+    folded = folded_until(lake, result, epoch)
+    if folded is not None and log_version < folded:
+        raise NothingToCompare(
+            f"What the stream of {result.id} said at log version {log_version} is no longer known: in {lake.path} its "
+            f"superseded revisions up to log version {folded} have been folded. Ask at log version {folded} or later."
+        )
+
+
+def folded_until(lake: Lake, result: Result, epoch: int) -> int | None:
+    """The log version as of which the superseded revisions of an epoch have been folded; views from there on are whole."""
+    said = (commit for commit in commits(lake, changelog_name(result)) if "folded" in commit)
+    return next((commit["folded"] for commit in said if commit["epoch"] == epoch), None)
+
+
 def read_changelog(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:
-    return read_table(spark, lake, changelog_name(result), version=at.table_version)
+    """The revisions up to a boundary; where the table has been maintained since, without what came later."""
+    kept = lasting(lake, changelog_name(result), at.table_version)
+    revisions = read_table(spark, lake, changelog_name(result), version=kept)
+    if kept == at.table_version:
+        return revisions
+    return revisions.where((F.col("epoch") <= at.epoch) & (F.col("log_version") <= at.log_version))
 
 
 def read_kappa(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:

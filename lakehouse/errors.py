@@ -45,6 +45,10 @@ class CheckpointLost(ParityError):
     """A stream's checkpoint is gone while its table is not."""
 
 
+class LogCompacted(ParityError):
+    """A stream would begin at a commit of the log whose files a vacuum has removed."""
+
+
 class AlreadyRunning(ParityError):
     """Another process holds the lock of the same writer."""
 

@@ -7,9 +7,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType, TimestampType
 
-from lakehouse.errors import NothingToCompare, ParityError
+from lakehouse.errors import LogCompacted, NothingToCompare, ParityError
 from lakehouse.lake import Lake
-from lakehouse.tables import commits, create_table, read_table
+from lakehouse.tables import additions, commits, create_table, lasting, read_table
 from lakehouse.tables import newest as newest_commit
 from transformations.durations import from_millis, to_millis
 from transformations.kind import COLUMN_TYPES
@@ -89,19 +89,34 @@ class Position:
 
 
 def position(lake: Lake, version: int | None = None) -> Position:
-    """The position at `version`, or at the newest one."""
+    """The position at `version`, or at the newest one; its own version is that of ingestion's last commit until then."""
     at = newest_version(lake) if version is None else version
     for said in commits(lake, lake.of_log(EVENTS)):
-        if said.pop("version") <= at:
+        if said["version"] <= at:
             mark = said.pop("high_water")
-            return Position(version=at, high_water=None if mark is None else from_millis(mark), **said)
+            return Position(high_water=None if mark is None else from_millis(mark), **said)
     return Position(at)
 
 
 def log_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
-    """The rows of the log that count, as of `version`."""
-    rows = read_table(spark, lake, lake.of_log(EVENTS), version=version)
-    return rows.where(F.col("seq") > position(lake, lake.since - 1).seq) if lake.since else rows
+    """The rows of the log that count, as of `version`; where it was compacted since, those rows in the files of now."""
+    table = lake.of_log(EVENTS)
+    kept = lasting(lake, table, version)
+    log = read_table(spark, lake, table, version=kept)
+    if kept != version:
+        log = log.where(F.col("seq") <= position(lake, version).seq)
+    return log.where(F.col("seq") > position(lake, lake.since - 1).seq) if lake.since else log
+
+
+def duplicates_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
+    """The copies that the duplicates had at a version of them."""
+    table = lake.of_log(DUPLICATES)
+    kept = lasting(lake, table, version)
+    copies = read_table(spark, lake, table, version=kept)
+    if kept == version:
+        return copies
+    last = next((said["batch"] for said in commits(lake, table) if said["version"] <= version and "batch" in said), -1)
+    return copies.where(F.col("batch") <= last)
 
 
 def waiting(spark: SparkSession, lake: Lake) -> DataFrame:
@@ -115,14 +130,21 @@ def waiting(spark: SparkSession, lake: Lake) -> DataFrame:
     return lines.join(F.broadcast(taken[0].unionByName(taken[1])), origin, "left_anti")
 
 
+def logs(lake: Lake) -> list[int]:
+    """The numbers of the logs that the lake has."""
+    names = (name.partition("@") for name in lake.tables())
+    return sorted(int(number or 1) for name, _, number in names if name == EVENTS)
+
+
 def newest_version(lake: Lake) -> int:
+    """The version of ingestion's newest commit. A later one is of maintenance, and nobody is behind for it."""
     if not lake.has(lake.of_log(EVENTS)):
         if lake.log > 1:
             raise NothingToCompare(
                 f"The lake {lake.path} has no log {lake.log}. Run `parity reingest --as-log {lake.log}` first."
             )
         raise NothingToCompare(f"The lake {lake.path} has no log yet. Run `parity ingest` first.")
-    return newest_commit(lake, lake.of_log(EVENTS))
+    return next((said["version"] for said in commits(lake, lake.of_log(EVENTS))), 0)
 
 
 def known_version(lake: Lake, version: int | None, *, option: str) -> int:
@@ -133,3 +155,27 @@ def known_version(lake: Lake, version: int | None, *, option: str) -> int:
     if not 0 <= version <= newest:
         raise ParityError(f"The log has no version {version}; it has 0 to {newest}. Name one of those with {option}.")
     return version
+
+
+def first_streamable(lake: Lake, *, since: int = 0) -> int:
+    """The first version, `since` or later, from which on the log can be read commit by commit.
+
+    A vacuum removes the files that a compaction replaced, once that is longer ago than the horizon.
+    """
+    first = newest_commit(lake, lake.of_log(EVENTS)) + 1
+    for version, files in additions(lake, lake.of_log(EVENTS)):
+        if version < since or not all(file.exists() for file in files):
+            break
+        first = version
+    return max(first, since)
+
+
+def refuse_compacted(lake: Lake, reader: str, *, since: int, instead: str) -> None:
+    """Refuse a stream that would begin at a version of which only the rows are left, in the files of a compaction."""
+    first = first_streamable(lake, since=since)
+    if first > since:
+        raise LogCompacted(
+            f"{reader} would read the log of {lake.path} commit by commit from version {since} on. What lies before version "
+            f"{first} has been compacted and vacuumed: its events are all there, its single commits are not. Nothing was "
+            f"written. {instead}"
+        )

@@ -37,6 +37,9 @@ OPTIONS = {
     "spark.databricks.delta.snapshotPartitions": "2",
     # A recompute that finds nothing is an answer too: its commit says so.
     "spark.databricks.delta.skipRecordingEmptyCommits": "false",
+    # What is read at an old version is there: a maintained table is read at the version that its maintenance left. Without
+    # this Delta refuses any version that is older than the horizon, also the newest one of a lake that stood still.
+    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # Counting the rows of the state store costs a look-up per put: puts become 2.6 times cheaper without it.

@@ -95,6 +95,7 @@ class Reconciliation(Section):
 
 class Retention(Section):
     horizon: Size = timedelta(days=365)
+    revisions: Size = timedelta(days=7)
 
 
 class Ingestion(Section):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
@@ -114,19 +115,51 @@ def commits(lake: Lake, name: str) -> Iterator[dict[str, Any]]:
 
     Read from the commit files themselves: DESCRIBE HISTORY is a Spark job, and a reader may have no JVM.
     """
-    for file in sorted((Path(lake.table(name)) / "_delta_log").glob("*.json"), reverse=True):
-        if file.stem.isdigit() and (said := _said(file)) is not None:
+    for file in _commit_files(lake, name):
+        if (said := _said(_info(file))) is not None:
             yield {**said, "version": int(file.stem)}
 
 
 def newest(lake: Lake, name: str) -> int:
     """The newest version of the table."""
-    return max(int(file.stem) for file in (Path(lake.table(name)) / "_delta_log").glob("*.json") if file.stem.isdigit())
+    return int(_commit_files(lake, name)[0].stem)
 
 
-def _said(commit: Path) -> dict[str, Any] | None:
+def lasting(lake: Lake, name: str, version: int) -> int:
+    """The version to read instead of `version`: the newest that a maintenance left, if that is later.
+
+    It holds what is left of all versions before it, and no vacuum breaks it. The files of an earlier one may be gone.
+    """
+    for file in _commit_files(lake, name):
+        if int(file.stem) <= version:
+            break
+        info = _info(file)
+        if info.get("operation") == "OPTIMIZE" or "folded" in (_said(info) or {}):
+            return int(file.stem)
+    return version
+
+
+def additions(lake: Lake, name: str) -> Iterator[tuple[int, list[Path]]]:
+    """Each version, newest first, with the files in which it added rows; a stream reads these, one version after another."""
+    for file in _commit_files(lake, name):
+        actions = [json.loads(line) for line in file.read_text().splitlines()]
+        added = [each["add"] for each in actions if "add" in each]
+        yield int(file.stem), [Path(lake.table(name)) / unquote(add["path"]) for add in added if add["dataChange"]]
+
+
+def _commit_files(lake: Lake, name: str) -> list[Path]:
+    """The commits of the table that Delta still has, newest first."""
+    files = (Path(lake.table(name)) / "_delta_log").glob("*.json")
+    return sorted((file for file in files if file.stem.isdigit()), reverse=True)
+
+
+def _info(commit: Path) -> dict[str, Any]:
     for line in commit.read_text().splitlines():
         if line.startswith('{"commitInfo"'):
-            said = json.loads(line)["commitInfo"].get("userMetadata")
-            return dict(json.loads(said)) if said else None
-    return None
+            return dict(json.loads(line)["commitInfo"])
+    return {}
+
+
+def _said(info: dict[str, Any]) -> dict[str, Any] | None:
+    said = info.get("userMetadata")
+    return dict(json.loads(said)) if said else None

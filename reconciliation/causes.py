@@ -12,9 +12,8 @@ from pyspark.sql import functions as F
 
 from lakehouse.arrivals import ArrivalsBoundary, processing_time, read_arrivals
 from lakehouse.lake import Lake
-from lakehouse.log import DUPLICATES, log_at
+from lakehouse.log import duplicates_at, log_at
 from lakehouse.settings import Settings
-from lakehouse.tables import read_table
 from reconciliation.archive import result_as_it_was
 from reconciliation.comparison import alike
 from reconciliation.hypotheses import (
@@ -128,7 +127,7 @@ def _arrivals(spark: SparkSession, lake: Lake, at: Pin, log: DataFrame) -> DataF
     shared = [name for name in log.columns if name not in ("seq", "high_water")]
     if not isinstance(at.boundary, ArrivalsBoundary):
         return log.select(*shared)
-    copies = read_table(spark, lake, DUPLICATES, version=at.boundary.duplicates_version)
+    copies = duplicates_at(spark, lake, at.boundary.duplicates_version)
     appended = (
         read_arrivals(spark, lake, at.boundary)
         .groupBy("file", "line", "event_id")

@@ -23,11 +23,11 @@ from lakehouse.checkpoints import consumed_versions
 from lakehouse.failpoints import failpoint
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.log import DUPLICATES, EVENTS, newest_version
+from lakehouse.log import DUPLICATES, EVENTS, newest_version, position, refuse_compacted
 from lakehouse.queries import Query, run
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
-from lakehouse.tables import append, create_table
+from lakehouse.tables import append, commits, create_table
 
 
 def legacy(spark: SparkSession, lake: Lake, settings: Settings) -> None:
@@ -39,6 +39,8 @@ def legacy(spark: SparkSession, lake: Lake, settings: Settings) -> None:
         measured(spark, lake, "legacy", []) as cost,
     ):
         create_table(spark, lake, ARRIVALS, ARRIVALS_SCHEMA, horizon=settings.retention.horizon)
+        since = next((said["log_version"] + 1 for said in commits(lake, ARRIVALS)), 0)
+        refuse_compacted(lake, "The control", since=since, instead="It cannot begin later; a new lake can have it.")
 
         def sink(rows: DataFrame, batch: int) -> None:
             append_arrivals(rows, batch, lake)
@@ -62,7 +64,8 @@ def _arrivals(spark: SparkSession, lake: Lake, table: str, settings: Settings) -
 def append_arrivals(rows: DataFrame, batch: int, lake: Lake) -> None:
     """One micro-batch, at least once."""
     spark = rows.sparkSession
-    log_version, duplicates_version = consumed_versions(lake.checkpoint("legacy"), batch)
+    consumed, duplicates_version = consumed_versions(lake.checkpoint("legacy"), batch)
+    log_version = position(lake, consumed).version
     stamps = {"batch": F.lit(batch).cast("long"), "written_at": F.lit(datetime.now(UTC))}
     said = {"batch": batch, "log_version": log_version, "duplicates_version": duplicates_version}
     stamped = rows.withColumns(stamps).select(*ARRIVALS_SCHEMA.names)

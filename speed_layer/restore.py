@@ -11,12 +11,13 @@ other. A crash before that leaves the rows of an epoch that nobody reads, whose 
 import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.changelogs import changelog_name
+from lakehouse.changelogs import Boundary, changelog_name, read_changelog
 from lakehouse.errors import CodeChanged, SavepointRefused
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import result_fingerprint
@@ -25,7 +26,7 @@ from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.savepoints import SavedStream, Savepoint, saved_checkpoint, savepoint
 from lakehouse.settings import Settings
-from lakehouse.tables import Transaction, append, commits, read_table
+from lakehouse.tables import Transaction, append, commits
 from lakehouse.terms import at_log, refuse_other_settings
 from transformations.result import Result
 
@@ -59,7 +60,7 @@ def _restore(spark: SparkSession, lake: Lake, saved: Savepoint, result: Result) 
         spark,
         lake,
         changelog_name(result),
-        _rows(spark, lake, result, stream).withColumn("epoch", F.lit(epoch.number).cast("int")),
+        _rows(spark, lake, result, saved).withColumn("epoch", F.lit(epoch.number).cast("int")),
         # Its last micro-batch: a kill may have left it in the table while the checkpoint has it still to finish. Then it
         # comes again, and is skipped.
         transaction=Transaction(epoch.app_id, stream.batch),
@@ -71,14 +72,16 @@ def _restore(spark: SparkSession, lake: Lake, saved: Savepoint, result: Result) 
     make_epoch_live(lake, result, epoch)
 
 
-def _rows(spark: SparkSession, lake: Lake, result: Result, stream: SavedStream) -> DataFrame:
+def _rows(spark: SparkSession, lake: Lake, result: Result, saved: Savepoint) -> DataFrame:
     """What the epoch had written at the savepoint.
 
-    By the version of the table and not by that of the log: a micro-batch without news, in which the engine only tells what
-    its watermark has passed, is of the log version of the one before it.
+    By the time of writing too, and not by the version of the log alone: a micro-batch without news, in which the engine
+    only tells what its watermark has passed, is of the log version of the one before it.
     """
-    table = read_table(spark, lake, changelog_name(result), version=stream.table_version)
-    return table.where(F.col("epoch") == stream.epoch)
+    stream = saved.streams[result.id]
+    at = Boundary(stream.epoch, stream.batch, stream.log_version, stream.table_version)
+    written = F.col("written_at") <= F.lit(datetime.fromisoformat(saved.taken_at))
+    return read_changelog(spark, lake, result, at).where((F.col("epoch") == stream.epoch) & written)
 
 
 def _said(lake: Lake, result: Result, stream: SavedStream) -> dict[str, Any]:

@@ -25,10 +25,10 @@ from lakehouse.checkpoints import consumed_version, watermark
 from lakehouse.errors import VersionRefused
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, result_fingerprint
-from lakehouse.identity import Epoch, current_epoch, refuse_lost_checkpoint, refuse_stale
+from lakehouse.identity import Epoch, current_epoch, live_epoch, noted, refuse_lost_checkpoint, refuse_stale
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.log import EVENTS, newest_version, position
+from lakehouse.log import EVENTS, newest_version, position, refuse_compacted
 from lakehouse.queries import Query, run
 from lakehouse.runs import Run, measured
 from lakehouse.settings import Settings
@@ -61,6 +61,7 @@ def stream(
         for result in results:
             own = at_log(lake, result)
             create_changelog(spark, own, result, settings)
+            _refuse_lost_commits(own, result, rebuild=rebuild)
             epoch = current_epoch(own, result, rebuild=rebuild, trust_code=trust_code)
             queries.append(_query(spark, own, result, epoch, settings, cost))
         for ended in run(queries, every=settings.stream.interval if continuous else None, meanwhile=meanwhile):
@@ -82,6 +83,21 @@ def engine_rows(spark: SparkSession, lake: Lake, result: Result, settings: Setti
     allowed = settings.lateness.allowed
     log = streamed_log(spark, lake, settings, since=since).withWatermark("event_time", written(allowed))
     return result.on_time(log, allowed)
+
+
+def _refuse_lost_commits(lake: Lake, result: Result, *, rebuild: bool) -> None:
+    """Refuse before an epoch begins, or goes on, with commits of the log that are gone."""
+    since = lake.since
+    if not rebuild and "epoch" in noted(lake, result):
+        epoch = live_epoch(lake, result)
+        reached = [each.log_version + 1 for each in boundaries(lake, result, epoch)[:1]]
+        since = max([epoch.since, *reached])
+    if result.window.endless:
+        instead = "Its rows go on for ever, so it needs them all: ingest the landing files into a new lake."
+    else:
+        replayed = f"parity replay --lake {lake.path} --result {result.name} --way steps"
+        instead = f"`{replayed}` reads the log as a whole up to its open edge."
+    refuse_compacted(lake, f"The stream of {result.id}", since=since, instead=instead)
 
 
 def create_changelog(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> None:
@@ -128,7 +144,8 @@ def append_revisions(
     """One micro-batch: the engine's rows and what its slice of the log repairs, in one append."""
     spark = rows.sparkSession
     consumed = (consumed_version(epoch.checkpoint, each) for each in (batch - 1, batch))
-    previous, version = (max(each, epoch.since - 1) for each in consumed)
+    # A commit of maintenance has no events. A micro-batch that ends there stands at the last commit that has some.
+    previous, version = (position(lake, max(each, epoch.since - 1)).version for each in consumed)
     if result.way == "recompute" and epoch.history is not None:
         previous = max(previous, epoch.history)  # the steps have computed all that was there
     high_water = position(lake, version).high_water

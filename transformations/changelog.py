@@ -8,11 +8,12 @@ wrong views; "the newest row wins" gave 5 %. Results that are not the engine's h
 Sessions only grow and merge. So the view hides a session that lies within another of its key.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
@@ -73,16 +74,39 @@ def folded(engine: DataFrame, result: Result) -> DataFrame:
 
 def ranking(changelog: DataFrame, result: Result, *, epoch: int, log_version: int) -> DataFrame:
     """The winning revision of each key as of `log_version`, deleted ones included."""
-    known = changelog.where((F.col("epoch") == epoch) & (F.col("log_version") <= log_version))
+    winners = _winners(changelog.where(_known(epoch, log_version)), result, by=result.identity)
+    return winners if result.window.ends_by_itself else _outermost(winners, result)
+
+
+def unsuperseded(
+    changelog: DataFrame, result: Result, *, epoch: int, log_version: int, settled_before: datetime
+) -> DataFrame:
+    """The changelog without the revisions that another of the same key and cause outranks as of `log_version`.
+
+    Only what is settled there loses any. Every view from that version on stays as it is, also that of one cause alone,
+    because the first of all is the first among the firsts. A revision that was written twice stays twice: it is evidence.
+    """
+    once = F.count(F.lit(1)).over(Window.partitionBy("epoch", *result.identity, "cause", "log_version")) == 1
+    folds = _known(epoch, log_version) & result.settled(F.lit(settled_before)) & once
+    marked = changelog.withColumn("folds", F.coalesce(folds, F.lit(False)))
+    first = _winners(marked.where("folds"), result, by=(*result.identity, "cause"))
+    return marked.where("not folds").unionByName(first).select(*changelog.columns)
+
+
+def _known(epoch: int, log_version: int) -> Column:
+    return (F.col("epoch") == epoch) & (F.col("log_version") <= log_version)
+
+
+def _winners(revisions: DataFrame, result: Result, *, by: Sequence[str]) -> DataFrame:
+    """The revision that outranks the others, for each value of the columns `by`."""
     rank = [F.col("cause") == "late", F.col("log_version")]
     if result.prefer is not None:
         rank.insert(1, F.when(F.col("cause") == "on_time", F.expr(result.prefer)))
     if not result.window.ends_by_itself:
         rank.insert(0, F.col("window_end"))
-    others = [name for name in known.columns if name not in result.identity]
+    others = [name for name in revisions.columns if name not in by]
     winner = F.max_by(F.struct(*others), F.struct(*rank)).alias("winner")
-    winners = known.groupBy(*result.identity).agg(winner).select(*result.identity, "winner.*")
-    return winners if result.window.ends_by_itself else _outermost(winners, result)
+    return revisions.groupBy(*by).agg(winner).select(*by, "winner.*")
 
 
 def _outermost(sessions: DataFrame, result: Result) -> DataFrame:

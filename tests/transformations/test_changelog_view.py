@@ -1,6 +1,7 @@
 """The view that folds a changelog: which revision of a row wins, and what a reader does not see."""
 
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from functools import reduce
 from typing import Any
@@ -10,8 +11,11 @@ from deliveries import START
 from interleavings import SIZE, Interleaving, newest_wins
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, TimestampType
 
-from transformations.changelog import changelog_schema, kappa_view
+from transformations.catalogue import catalogue
+from transformations.changelog import changelog_schema, kappa_view, ranking, unsuperseded
+from transformations.result import Result
 from transformations.results.team_scores import team_scores
 
 RESULT = team_scores()
@@ -159,3 +163,67 @@ def test_the_view_follows_the_model_at_every_version_of_random_interleavings(spa
             assert view == model.view(version), (name, version)
             if version in model.boundaries:
                 assert model.settled_part(view, version) == model.right(version), (name, version)
+
+
+FOLD_POINT, LAST = 4, 7
+FOLDED = ["team_scores", "level_ups", "player_sessions", "offer_outcomes", "hot_minutes", "lifetime_totals"]
+"""A window, one that can vanish, sessions, a join that prefers, one that is recomputed, one without an end."""
+
+
+def any_changelog(result: Result, rng: random.Random) -> Iterator[tuple[Any, ...]]:
+    """Revisions of a few keys in any order, each once: what a stream could have written, and more than that."""
+    causes = ["on_time", "late"] if result.way == "engine" else ["recompute"]
+    for place in range(12):
+        start = START + timedelta(seconds=SIZE * (place % 3))
+        for cause in causes:
+            for epoch, version in [(1, version) for version in range(1, LAST + 1)] + [(2, 3)]:
+                if rng.random() < 0.4:
+                    continue
+                longer = 0 if result.window.ends_by_itself else rng.choice([0, 3, 12])
+                told: dict[str, Any] = dict.fromkeys(result.key, f"key {place // 3}")
+                for value in result.values:
+                    if isinstance(value.type, TimestampType):
+                        told[value.name] = rng.choice([None, START + timedelta(seconds=rng.randrange(9))])
+                    elif isinstance(value.type, LongType):
+                        told[value.name] = rng.randrange(1000)
+                told |= {"window_start": start, "window_end": start + timedelta(seconds=SIZE + longer)}
+                told |= {"cause": cause, "epoch": epoch, "log_version": version, "deleted": rng.random() < 0.2}
+                yield tuple(told.get(name) for name in changelog_schema(result).names)
+
+
+@pytest.mark.parametrize("name", FOLDED)
+def test_without_superseded_revisions_every_view_from_then_on_is_the_same(spark: SparkSession, name: str) -> None:
+    result, rng = catalogue()[name], random.Random(name)
+    rows = list(any_changelog(result, rng))
+    schema = changelog_schema(result)
+    if result.key and not isinstance(schema[result.key[-1]].dataType, type(schema["cause"].dataType)):
+        pytest.fail(f"{name} has a key that is no text")
+    table = spark.createDataFrame(rows, schema).repartition(2).persist()
+    before = START + timedelta(seconds=2 * SIZE)
+    kept = unsuperseded(table, result, epoch=1, log_version=FOLD_POINT, settled_before=before).persist()
+    views = []
+    for side, changelog_ in (("before", table), ("after", kept)):
+        for version in range(FOLD_POINT, LAST + 1):
+            for kind, part in (("all", changelog_), ("alone", changelog_.where("cause = 'on_time'"))):
+                found = ranking(part, result, epoch=1, log_version=version)
+                views.append(found.select(F.lit(side), F.lit(kind), F.lit(version).alias("at"), *schema.names))
+    seen: dict[str, set[tuple[Any, ...]]] = {"before": set(), "after": set()}
+    for side, *row in reduce(DataFrame.union, views).collect():
+        assert tuple(row) not in seen[side]
+        seen[side].add(tuple(row))
+    assert seen["before"] == seen["after"] and len(seen["before"]) > 20
+    left = {tuple(row) for row in kept.collect()}
+    gone = {tuple(row) for row in table.collect()} - left
+    place = {name: schema.names.index(name) for name in ("epoch", "log_version", "window_end")}
+    assert len(left) == kept.count() and len(gone) > 5
+    for row in gone:
+        assert row[place["epoch"]] == 1 and row[place["log_version"]] <= FOLD_POINT
+        assert result.window.endless or row[place["window_end"]] <= before.replace(tzinfo=None)
+
+
+def test_a_revision_that_was_written_twice_stays_twice(spark: SparkSession) -> None:
+    rows = [revision("blue", 1, 1), revision("blue", 1, 1), revision("blue", 2, 2), revision("blue", 3, 3)]
+    kept = unsuperseded(
+        changelog(spark, rows), RESULT, epoch=1, log_version=3, settled_before=START + timedelta(seconds=SIZE)
+    )
+    assert sorted(row.log_version for row in kept.collect()) == [1, 1, 3]

@@ -1,0 +1,44 @@
+"""The command that keeps a lake small: `parity maintain`."""
+
+import json
+from dataclasses import asdict
+
+from rich.table import Table
+
+from cli.console import answers, notes, session_for, settings_from, step, told_errors
+from cli.options import ConfigOption, Format, FormatOption, LakeOption
+
+
+def maintain(
+    lake: LakeOption,
+    format: FormatOption = Format.text,
+    config: ConfigOption = None,
+) -> None:
+    """Fold superseded revisions, compact small files, remove what is beyond the horizon. The streams may run meanwhile."""
+    from lakehouse.lake import open_lake
+
+    with told_errors(lake / "logs" / "spark.log"):
+        settings = settings_from(config)
+        opened = open_lake(lake)
+        spark = session_for(opened, settings)
+        from lakehouse.maintenance import maintain as run_maintenance
+
+        with step("Maintain"):
+            found = list(run_maintenance(spark, opened, settings))
+        if format is Format.json:
+            answers.out(json.dumps([asdict(each) for each in found], ensure_ascii=False), highlight=False)
+            return
+        table = Table(header_style="bold", box=None, padding=(0, 2, 0, 0))
+        table.add_column("table")
+        for name in ("files before", "files after", "rows folded", "files vacuumed"):
+            table.add_column(name, justify="right")
+        for each in found:
+            counts = (each.files_before, each.files_after, each.rows_folded, each.files_vacuumed)
+            table.add_row(each.table, *(f"{count:,}" for count in counts))
+        answers.print(table)
+        for each in found:
+            if each.needed_by:
+                notes.print(
+                    f"Files of {each.table} beyond the horizon stay: {', '.join(each.needed_by)} has yet to read them.",
+                    highlight=False,
+                )
