@@ -1,4 +1,4 @@
-"""What the lake still needs of its past: the revisions of savepoints, and the commits of the log that somebody has yet to read."""
+"""What the lake needs of its past: revisions for savepoints, and commits of the log that somebody has yet to read."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -31,8 +31,9 @@ from lakehouse.errors import (
 from lakehouse.identity import current_epoch, live_epoch, note_replay
 from lakehouse.lake import Lake, create_lake
 from lakehouse.locks import exclusive
+from lakehouse.maintenance import maintain
 from lakehouse.savepoints import remove, saved_checkpoint, savepoint, savepoints, streams_of, take
-from lakehouse.settings import Lateness, Settings, Stream, load_settings
+from lakehouse.settings import Lateness, Retention, Settings, Stream, load_settings
 from lakehouse.tables import newest, read_table
 from lakehouse.versions import make_live
 from lakehouse.versions import remove as retire
@@ -295,6 +296,25 @@ def test_a_savepoint_of_a_stream_that_was_killed_between_its_two_commits(
     assert [(at.batch, at.log_version) for at in again] == [(2, 2), (1, 2)]
     assert answer(spark, lake, SESSIONS) == old
     assert twice(spark, lake, SESSIONS).isEmpty()
+
+
+def test_a_lake_that_was_maintained_since_can_start_from_its_savepoint(
+    spark: SparkSession, gone_on: Lake, tmp_path: Path
+) -> None:
+    lake, again = copied(gone_on, tmp_path), [SCORES, OFFERS]
+    at_once = SETTINGS.model_copy(update={"retention": Retention(revisions=timedelta(milliseconds=1))})
+    for result in again:
+        stream(
+            spark, lake, [result], SETTINGS, rebuild=True
+        )  # the savepoint's epoch is dead now, and nobody else reads it
+    maintained = {each.table: each for each in maintain(spark, lake, at_once)}
+    assert maintained[changelog_name(SCORES)].rows_folded > 0
+    restore(spark, lake, "monday", again, SETTINGS)
+    for result in again:
+        stream(spark, lake, [result], SETTINGS)
+        assert answer(spark, lake, result) == ANSWERS[result.name](LOG)
+        assert twice(spark, lake, result).isEmpty()
+        assert course(lake, result) == course(gone_on, result)
 
 
 def test_a_rebuild_after_a_half_made_restore_does_not_mix_with_it(
