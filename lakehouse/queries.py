@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -73,7 +74,7 @@ def run(
                 refuse_drops(query)
             if meanwhile is not None:
                 meanwhile()
-    except StreamingQueryException as error:
+    except (StreamingQueryException, Py4JJavaError) as error:  # the latter from a start that fails
         raise _told_error(queries, error) from error
     finally:
         for query in started:
@@ -94,19 +95,20 @@ def refuse_drops(query: StreamingQuery) -> None:
         )
 
 
-def _told_error(queries: Sequence[Query], error: StreamingQueryException) -> Exception:
+def _told_error(queries: Sequence[Query], error: Exception) -> Exception:
     for query in queries:
         for told in query.errors:
             if isinstance(told, ParityError):
                 return told
     failed = next((query for query in queries if query.errors or _is_of(query, error)), queries[0])
     found = next(iter(failed.errors), error)
-    first = (str(found).strip().splitlines() or [""])[0]
+    said = found.java_exception.toString() if isinstance(found, Py4JJavaError) else str(found)
+    first = (said.strip().splitlines() or [""])[0]
     return StreamFailed(
         f"The streaming query of {failed.name} failed with {type(found).__name__}: {first[:500]} {failed.remedy}".rstrip()
     )
 
 
-def _is_of(query: Query, error: StreamingQueryException) -> bool:
+def _is_of(query: Query, error: Exception) -> bool:
     """Whether Spark's error is about this query: it names the checkpoint, or the query."""
     return str(query.checkpoint) in str(error) or query.name in str(error)
