@@ -55,6 +55,8 @@ def _difference(row: Row, result: Result) -> Difference:
         event_ids=sorted(row.event_ids or [])[:EVENTS_NAMED],
         events_named=len(row.event_ids or []),
         evidence=evidence,
+        batch_code=row.batch_code,
+        candidate_code=row.candidate_code,
     )
 
 

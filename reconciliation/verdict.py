@@ -22,6 +22,9 @@ class Difference:
     event_ids: list[str]
     events_named: int
     evidence: str | None
+    batch_code: str | None = None
+    """The code that made the row of this side; none where there is no row, or where the side carries no stamps."""
+    candidate_code: str | None = None
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,8 @@ class Change:
     left: dict[str, Any] | None
     right: dict[str, Any] | None
     differing: list[str]
+    left_code: str | None
+    right_code: str | None
 
 
 @dataclass(frozen=True)
@@ -247,4 +249,6 @@ def _change(row: Row, result: Result) -> Change:
         left=plain(row.batch),
         right=plain(row.candidate),
         differing=list(row.differing),
+        left_code=row.batch_code,
+        right_code=row.candidate_code,
     )

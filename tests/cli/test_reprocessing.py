@@ -48,9 +48,12 @@ def replayed(lake: Path) -> Path:
 
 
 def test_the_reconciliation_finds_the_bug_and_the_stream_does_not_go_on_with_other_code(lake: Path) -> None:
-    found = parity("reconcile", "--lake", lake, *SCORES, "--recompute")
+    found = parity("reconcile", "--lake", lake, *SCORES, "--recompute", "--format", "json")
     assert found.exit_code == 1
-    assert "logic drift 4" in found.stdout
+    [judged] = json.loads(found.stdout)["results"]
+    assert judged["by_cause"] == {"logic drift": 4}
+    [by] = {(one["candidate_code"], one["batch_code"]) for one in judged["differences"]}
+    assert by == (*judged["candidate_code"], *judged["batch_code"]) and by[0] != by[1], "which code made which row"
     refused = parity("stream", "--lake", lake, *SCORES)
     assert refused.exit_code == 2
     assert "was begun by other code" in refused.stderr and "parity replay --lake" in refused.stderr
