@@ -183,7 +183,9 @@ def test_a_savepoint_says_where_every_stream_stood(saved: Lake) -> None:
 def test_the_restored_stream_gives_what_the_uninterrupted_one_gave(
     spark: SparkSession, gone_on: Lake, restored: Lake, result: Result
 ) -> None:
-    assert live_epoch(restored, result).number == 2
+    was, now = live_epoch(gone_on, result), live_epoch(restored, result)
+    assert (now.number, now.since, now.history, now.complete) == (2, was.since, was.history, True)
+    assert now.app_id != was.app_id
     assert answer(spark, restored, result) == ANSWERS[result.name](LOG), "all is settled at the end"
     assert course(restored, result) == course(gone_on, result)
     # Every revision is there once and of the same log version, so the answer is the same at every version in between.
