@@ -4,7 +4,9 @@ import itertools
 import json
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from functools import reduce
@@ -247,7 +249,7 @@ def test_what_is_beyond_the_horizon_goes_and_the_answers_stay(spark: SparkSessio
     assert stored(small, EVENTS) == 1
     assert log_at(spark, small, 5).count() == 5
     verdict = reconcile(spark, small, [SCORES], IN_ONE)
-    assert verdict.exit_code == 0 and verdict.results[0].equal > 1
+    assert verdict.results[0].differing == 0 and verdict.results[0].equal > 1
     stream(spark, small, [SCORES], IN_ONE)
 
     assert first_streamable(small) == 11
@@ -329,22 +331,27 @@ def test_a_changelog_left_open_by_a_crash_is_closed_again_and_a_fold_leaves_it_c
     assert properties(spark, lake, name)["delta.appendOnly"] == "true"
 
 
-def test_each_commit_waits_for_the_lock_of_its_table(
-    spark: SparkSession, small: Lake, monkeypatch: pytest.MonkeyPatch
+def test_each_commit_is_made_under_the_lock_of_its_table(
+    spark: SparkSession, revisions: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stream(spark, small, [SCORES], IN_ONE, rebuild=True)
-    write_log(spark, small, [*PULSE, [Arrival("far", 900_000)]], horizon=IN_ONE.retention.horizon)
-    stream(spark, small, [SCORES], IN_ONE)
-    monkeypatch.setattr(compaction, "A_HANDFUL", 0)
-    for table in (EVENTS, changelog_name(SCORES)):
-        version = newest(small, table)
-        worker = threading.Thread(target=lambda: list(maintain(spark, small, IN_ONE)))
-        with exclusive(spark, small.lock_file(table), wait=True):
-            worker.start()
-            worker.join(6)
-            assert worker.is_alive() and newest(small, table) == version
-        worker.join()
-        assert newest(small, table) > version
+    """On a local disk two processes can lose a commit otherwise."""
+    locked: Counter[str] = Counter()
+
+    @contextmanager
+    def counted(session: SparkSession, file: Path, *, wait: bool) -> Iterator[None]:
+        with exclusive(session, file, wait=wait):
+            version = newest(revisions, file.stem)
+            yield
+            locked[file.stem] += newest(revisions, file.stem) - version
+
+    before = versions_of_tables(revisions)
+    for module in (compaction, folding):
+        monkeypatch.setattr(module, "exclusive", counted)
+    monkeypatch.setattr(compaction, "A_HANDFUL", 2)
+    list(maintain(spark, revisions, SETTINGS))
+    made = {name: version - before[name] for name, version in versions_of_tables(revisions).items()}
+    assert made == {name: locked[name] for name in made}
+    assert made[EVENTS] and all(made[changelog_name(each)] for each in FOLDED)
 
 
 class Enough(Exception):
@@ -367,7 +374,7 @@ def test_a_stream_and_the_ingestion_go_on_while_maintenance_runs(
 
     def deliver(count: int = 1) -> None:
         for n in itertools.islice(numbers, count):
-            late = [pop(f"late {n}", max(10 * n - 40, 0), bubbles=7)]
+            late = [pop(f"late {n} {back}", max(10 * n - back, 0), bubbles=7) for back in (40, 50)]
             land(landing, f"{n:03}.jsonl", [pop(f"e{n}", 10 * n, bubbles=n), *late, heartbeat(f"b{n}", 10 * n + 9)])
 
     def watched(run: Callable[[], None]) -> threading.Thread:
@@ -401,9 +408,7 @@ def test_a_stream_and_the_ingestion_go_on_while_maintenance_runs(
     ingest(spark, lake, landing, settings)
     threads = [watched(ingesting), watched(streaming)]
     runs: list[dict[str, Upkeep]] = []
-    while (
-        not failures and len(runs) < 20 and not (len(runs) >= 3 and all(_worked(runs, lake, each) for each in results))
-    ):
+    while not failures and len(runs) < 20 and not all(_worked(runs, lake, each) for each in results):
         runs.append(by_table(maintain(spark, lake, settings)))
     stop.set()
     threads[0].join()
@@ -411,13 +416,13 @@ def test_a_stream_and_the_ingestion_go_on_while_maintenance_runs(
     assert not failures, failures
     assert sum(run[EVENTS].files_after < run[EVENTS].files_before for run in runs) > 1
     verdict = assert_agrees(spark, lake, results, settings)
-    assert position(lake).seq == 3 * next(numbers) == read_table(spark, lake, EVENTS).count()
-    assert all(each.equal > 5 for each in verdict.results)
+    assert position(lake).seq == 4 * next(numbers) == read_table(spark, lake, EVENTS).count()
+    assert verdict.exit_code == 0 and all(each.equal > 5 for each in verdict.results)
 
 
 def _worked(runs: list[dict[str, Upkeep]], lake: Lake, result: Result) -> bool:
     name = changelog_name(result)
-    return newest_version(lake) > 8 and any(name in run and run[name].rows_folded for run in runs)
+    return newest_version(lake) > 6 and any(name in run and run[name].rows_folded for run in runs)
 
 
 def test_somebody_who_streams_from_the_changelog_does_not_see_a_fold(
