@@ -39,6 +39,6 @@ def maintain(
         for each in found:
             if each.needed_by:
                 notes.print(
-                    f"Files of {each.table} beyond the horizon stay: {', '.join(each.needed_by)} has yet to read them.",
+                    f"Files of {each.table} beyond the horizon stay: they are still to be read by {', '.join(each.needed_by)}.",
                     highlight=False,
                 )

@@ -13,10 +13,12 @@ from laws.logs import ANSWERS, WINDOWS, Arrival, Row, rows_of, write_log
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+import lakehouse.compaction
 import speed_layer.restore
 import speed_layer.stream
 from batch_layer.recompute import recompute
 from lakehouse.changelogs import boundaries, boundary, changelog_name, read_changelog, read_kappa
+from lakehouse.compaction import vacuum
 from lakehouse.errors import (
     AlreadyRunning,
     CheckpointLost,
@@ -33,7 +35,7 @@ from lakehouse.lake import Lake, create_lake
 from lakehouse.locks import exclusive
 from lakehouse.maintenance import maintain
 from lakehouse.savepoints import remove, saved_checkpoint, savepoint, savepoints, streams_of, take
-from lakehouse.settings import Lateness, Retention, Settings, Stream, load_settings
+from lakehouse.settings import Lateness, Settings, Stream, load_settings
 from lakehouse.tables import newest, read_table
 from lakehouse.versions import make_live
 from lakehouse.versions import remove as retire
@@ -171,6 +173,8 @@ def test_a_savepoint_says_where_every_stream_stood(saved: Lake) -> None:
             "allowed_lateness": "5 seconds",
             "policy": "correct",
             "way": "engine",
+            "log": "1",
+            "from_log_version": "0",
             "window_size": "10 seconds",
         },
         "since": 0,
@@ -301,16 +305,21 @@ def test_a_savepoint_of_a_stream_that_was_killed_between_its_two_commits(
 
 
 def test_a_lake_that_was_maintained_since_can_start_from_its_savepoint(
-    spark: SparkSession, gone_on: Lake, tmp_path: Path
+    spark: SparkSession, gone_on: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake, again = copied(gone_on, tmp_path), [SCORES, OFFERS]
-    at_once = SETTINGS.model_copy(update={"retention": Retention(revisions=timedelta(milliseconds=1))})
+    monkeypatch.setattr(lakehouse.compaction, "A_HANDFUL", 1)
     for result in again:
         stream(
             spark, lake, [result], SETTINGS, rebuild=True
         )  # the savepoint's epoch is dead now, and nobody else reads it
-    maintained = {each.table: each for each in maintain(spark, lake, at_once)}
-    assert maintained[changelog_name(SCORES)].rows_folded > 0
+    maintained = {each.table: each for each in maintain(spark, lake, SETTINGS)}
+    for result in again:
+        name = changelog_name(result)
+        assert maintained[name].files_after == 1 < maintained[name].files_before
+        at_once = "('delta.deletedFileRetentionDuration' = 'interval 1 millisecond')"
+        spark.sql(f"alter table delta.`{lake.table(name)}` set tblproperties {at_once}")
+        assert vacuum(spark, lake, name) > 0, "the table as it was at the savepoint cannot be read any more"
     restore(spark, lake, "monday", again, SETTINGS)
     for result in again:
         stream(spark, lake, [result], SETTINGS)
