@@ -23,7 +23,7 @@ from batch_layer.recompute import recompute
 from cli.main import app
 from lakehouse import compaction, folding
 from lakehouse.changelogs import Boundary, boundaries, boundary, changelog_name, read_changelog, read_kappa
-from lakehouse.compaction import properties, vacuum
+from lakehouse.compaction import maintenance_session, properties, vacuum
 from lakehouse.errors import LogCompacted, NothingToCompare
 from lakehouse.folding import fold
 from lakehouse.identity import live_epoch, note_replay
@@ -311,7 +311,7 @@ def test_rows_of_a_dead_epoch_go_unless_a_savepoint_names_it_and_a_replay_is_lef
     assert read_kappa(spark, small, SCORES, boundary(small, SCORES)).count() == 11
     set_property(spark, small, changelog_name(SCORES), "delta.deletedFileRetentionDuration", "interval 1 millisecond")
     old = boundary(small, SCORES, 10)
-    assert vacuum(spark, small, changelog_name(SCORES)) > 0
+    assert vacuum(maintenance_session(spark), small, changelog_name(SCORES)) > 0
     assert read_kappa(spark, small, SCORES, old).count() == 10, "a boundary from before the fold is read after it"
 
 

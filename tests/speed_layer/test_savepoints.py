@@ -18,7 +18,7 @@ import speed_layer.restore
 import speed_layer.stream
 from batch_layer.recompute import recompute
 from lakehouse.changelogs import boundaries, boundary, changelog_name, read_changelog, read_kappa
-from lakehouse.compaction import vacuum
+from lakehouse.compaction import maintenance_session, vacuum
 from lakehouse.errors import (
     AlreadyRunning,
     CheckpointLost,
@@ -319,7 +319,9 @@ def test_a_lake_that_was_maintained_since_can_start_from_its_savepoint(
         assert maintained[name].files_after == 1 < maintained[name].files_before
         at_once = "('delta.deletedFileRetentionDuration' = 'interval 1 millisecond')"
         spark.sql(f"alter table delta.`{lake.table(name)}` set tblproperties {at_once}")
-        assert vacuum(spark, lake, name) > 0, "the table as it was at the savepoint cannot be read any more"
+        assert vacuum(maintenance_session(spark), lake, name) > 0, (
+            "the table as it was at the savepoint cannot be read any more"
+        )
     restore(spark, lake, "monday", again, SETTINGS)
     for result in again:
         stream(spark, lake, [result], SETTINGS)
