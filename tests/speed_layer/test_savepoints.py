@@ -307,27 +307,19 @@ def test_a_savepoint_of_a_stream_that_was_killed_between_its_two_commits(
 def test_a_lake_that_was_maintained_since_can_start_from_its_savepoint(
     spark: SparkSession, gone_on: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lake, again = copied(gone_on, tmp_path), [SCORES, OFFERS]
+    lake, name = copied(gone_on, tmp_path), changelog_name(OFFERS)
     monkeypatch.setattr(lakehouse.compaction, "A_HANDFUL", 1)
-    for result in again:
-        stream(
-            spark, lake, [result], SETTINGS, rebuild=True
-        )  # the savepoint's epoch is dead now, and nobody else reads it
+    stream(spark, lake, [OFFERS], IN_ONE_GO, rebuild=True)  # the savepoint's epoch is dead now, nobody else reads it
     maintained = {each.table: each for each in maintain(spark, lake, SETTINGS)}
-    for result in again:
-        name = changelog_name(result)
-        assert maintained[name].files_after == 1 < maintained[name].files_before
-        at_once = "('delta.deletedFileRetentionDuration' = 'interval 1 millisecond')"
-        spark.sql(f"alter table delta.`{lake.table(name)}` set tblproperties {at_once}")
-        assert vacuum(maintenance_session(spark), lake, name) > 0, (
-            "the table as it was at the savepoint cannot be read any more"
-        )
-    restore(spark, lake, "monday", again, SETTINGS)
-    for result in again:
-        stream(spark, lake, [result], SETTINGS)
-        assert answer(spark, lake, result) == ANSWERS[result.name](LOG)
-        assert twice(spark, lake, result).isEmpty()
-        assert course(lake, result) == course(gone_on, result)
+    assert maintained[name].files_after == 1 < maintained[name].files_before
+    at_once = "('delta.deletedFileRetentionDuration' = 'interval 1 millisecond')"
+    spark.sql(f"alter table delta.`{lake.table(name)}` set tblproperties {at_once}")
+    assert vacuum(maintenance_session(spark), lake, name) > 0, "the table is not as it was any more"
+    restore(spark, lake, "monday", [OFFERS], SETTINGS)
+    stream(spark, lake, [OFFERS], SETTINGS)
+    assert answer(spark, lake, OFFERS) == ANSWERS["offer_outcomes"](LOG)
+    assert twice(spark, lake, OFFERS).isEmpty()
+    assert course(lake, OFFERS) == course(gone_on, OFFERS)
 
 
 def test_a_rebuild_after_a_half_made_restore_does_not_mix_with_it(
