@@ -29,7 +29,7 @@ def maintain(
             answers.out(json.dumps([asdict(each) for each in found], ensure_ascii=False), highlight=False)
             return
         table = Table(header_style="bold", box=None, padding=(0, 2, 0, 0))
-        table.add_column("table")
+        table.add_column("table", overflow="fold")
         for name in ("files before", "files after", "rows folded", "files vacuumed"):
             table.add_column(name, justify="right")
         for each in found:
