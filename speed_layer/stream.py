@@ -146,8 +146,10 @@ def append_revisions(
     consumed = (consumed_version(epoch.checkpoint, each) for each in (batch - 1, batch))
     # A commit of maintenance has no events. A micro-batch that ends there stands at the last commit that has some.
     previous, version = (position(lake, max(each, epoch.since - 1)).version for each in consumed)
-    if result.way == "recompute" and epoch.history is not None:
-        previous = max(previous, epoch.history)  # the steps have computed all that was there
+    if epoch.history is not None and (result.way == "recompute" or not result.window.reopens):
+        # The steps have computed all that was there; what a row was late for was settled there, late row and all. A late
+        # row can bear upon an open session, though, which the steps have not.
+        previous = max(previous, min(epoch.history, version))
     high_water = position(lake, version).high_water
     stamp = Stamp(
         log_version=version,
