@@ -11,7 +11,7 @@ from other_code import stream_team_scores_wrongly
 from pyspark.sql import SparkSession
 from typed import parity
 
-from lakehouse.lake import open_lake
+from lakehouse.lake import create_lake, open_lake
 from lakehouse.settings import load_settings
 from lakehouse.versions import as_noted, at_live, make_live, make_previous_live
 from serving.views import view
@@ -141,6 +141,7 @@ def test_a_reader_that_polls_during_swaps_sees_one_version_or_the_other(spark: S
         (("swap", "--result", "level_ups", "--back"), "never swapped"),
         (("retire", "--result", "team_scores@1"), "team_scores@1 is live"),
         (("retire", "--result", "team_scores"), "Name the version to remove"),
+        (("reingest", "--as-log", "1"), "Log 1 is the one that `parity ingest` writes"),
         (("show", "team_scores@x"), "There is no result 'team_scores@x'"),
     ],
 )
@@ -149,6 +150,14 @@ def test_a_mistake_is_refused_with_a_sentence(replayed: Path, command: tuple[str
     assert done.exit_code == 2, done.output
     assert said in " ".join(done.stderr.split())
     assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("command", [("requeue",), ("reingest", "--as-log", "2"), ("maintain",), ("versions",)])
+def test_without_a_log_there_is_nothing_to_do(tmp_path: Path, command: tuple[str, ...]) -> None:
+    create_lake(tmp_path / "new")
+    done = parity(*command, "--lake", tmp_path / "new")
+    assert done.exit_code == 2, done.output
+    assert "has no log yet. Run `parity ingest` first." in " ".join(done.stderr.split())
 
 
 def test_a_version_that_is_behind_is_swapped_only_by_force_and_one_that_is_not_live_can_go(replayed: Path) -> None:
