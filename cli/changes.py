@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.markup import escape
 
-from reconciliation.versions import Change, VersionComparison
+from reconciliation.changes import Change, VersionComparison
 
 SHOWN = 8
 

@@ -6,9 +6,8 @@ The same comparison as between the layers, with the left version in the place of
 """
 
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -22,75 +21,13 @@ from lakehouse.log import log_at, position
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log
 from lakehouse.versions import as_noted
+from reconciliation.changes import Change, ValueChange, VersionComparison
 from reconciliation.comparison import compared, moved_between, with_state
 from reconciliation.differences import plain
 from transformations.durations import iso
 from transformations.result import Result
 
 SAMPLES = 20
-
-
-@dataclass(frozen=True)
-class Change:
-    """One settled row that is not the same in both versions; a side without it is none."""
-
-    key: dict[str, Any]
-    window_start: str
-    window_end: str | None
-    left: dict[str, Any] | None
-    right: dict[str, Any] | None
-    differing: list[str]
-    left_code: str | None
-    right_code: str | None
-
-
-@dataclass(frozen=True)
-class ValueChange:
-    """How often a value changes, and by how much in all, where it is a number."""
-
-    name: str
-    rows: int
-    sum: float | None
-    greatest: float | None
-
-
-@dataclass(frozen=True)
-class VersionComparison:
-    """What two versions say about the same log."""
-
-    left: str
-    right: str
-    left_log_version: int
-    right_log_version: int
-    left_code: list[str]
-    right_code: list[str]
-    settings: dict[str, tuple[str | None, str | None]]
-    after: str | None
-    """Only windows that start after this are compared: one of the versions does not count what came before."""
-    equal: int
-    differing: int
-    only_left: int
-    only_right: int
-    open: int
-    values: list[ValueChange]
-    samples: list[Change] = field(default_factory=list)
-
-    @property
-    def changed(self) -> int:
-        return self.differing + self.only_left + self.only_right
-
-    @property
-    def status(self) -> Literal["same", "differ", "could not compare"]:
-        if self.changed:
-            return "differ"
-        return "same" if self.equal else "could not compare"
-
-    @property
-    def exit_code(self) -> int:
-        return {"same": 0, "differ": 1, "could not compare": 2}[self.status]
-
-    def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "status": self.status, "exit_code": self.exit_code}
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,9 @@ from lakehouse.runs import Run
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log, given_settings
 from lakehouse.versions import as_noted, at_live, size_of
+from reconciliation.changes import VersionComparison
 from reconciliation.lateness import lateness_choice
-from reconciliation.versions import VersionComparison, versions_compared
+from reconciliation.versions import versions_compared
 from transformations.result import Result
 
 
