@@ -73,11 +73,12 @@ def _tried(
     """The result replayed in this lake with `settings`, from log version `since` on, against its live version."""
     from lakehouse.runs import runs
     from lakehouse.terms import at_log
-    from lakehouse.versions import at_live, version_to_replay
+    from lakehouse.versions import at_live, new_version
     from reconciliation.what_if import trial
     from speed_layer.replay import replay
 
-    live, new = at_live(lake, result), version_to_replay(lake, result)
+    # A new one, also if a replay was begun: a scratch lake has that one's table by a link, and would write into it.
+    live, new = at_live(lake, result), new_version(lake, result)
     read = at_log(lake, live)
     before = len(runs(lake))
     replay(spark, read if since is None else replace(read, since=since), new, settings)

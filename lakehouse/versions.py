@@ -83,22 +83,33 @@ def version_to_replay(lake: Lake, result: Result, number: int | None = None) -> 
     A number that a version has or had is refused, unless its replay was begun and has not finished.
     """
     begun = [each for each in numbers(lake, result.name) if is_replaying(lake, replace(result, version=each))]
-    taken = {live_number(lake, result.name), *numbers(lake, result.name)}
-    gone = _numbers(lake, result.name, ".retired")
     if number is None:
-        number = begun[-1] if begun else max([*taken, *gone]) + 1
+        return replace(result, version=begun[-1]) if begun else new_version(lake, result)
     asked = replace(result, version=number)
-    if number in gone:
+    if number in _retired(lake, result.name):
         raise VersionRefused(
             f"{asked.id} was retired, and a number is not given twice. Nothing was written. Leave --as-version out for a "
             "new number."
         )
-    if number in taken and number not in begun:
+    if number in _taken(lake, result.name) and number not in begun:
         raise VersionRefused(
             f"{asked.id} exists in {lake.path}. Nothing was written. Leave --as-version out for a new number, or let "
             f"`parity stream --lake {lake.path} --result {asked.id}` bring it up to the log."
         )
     return asked
+
+
+def new_version(lake: Lake, result: Result) -> Result:
+    """A version with a number that none has or had."""
+    return replace(result, version=max([*_taken(lake, result.name), *_retired(lake, result.name)]) + 1)
+
+
+def _taken(lake: Lake, name: str) -> set[int]:
+    return {live_number(lake, name), *numbers(lake, name)}
+
+
+def _retired(lake: Lake, name: str) -> list[int]:
+    return _numbers(lake, name, ".retired")
 
 
 def is_replaying(lake: Lake, result: Result) -> bool:

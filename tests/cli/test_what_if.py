@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from deliveries import at, heartbeat, land, pop
 from pyspark.sql import SparkSession
 from typed import parity
 
-from lakehouse.lake import create_lake
+from lakehouse.identity import note_replay
+from lakehouse.lake import create_lake, open_lake
 from lakehouse.settings import load_settings
+from lakehouse.terms import agree_on_settings
 from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
@@ -50,6 +53,21 @@ def test_a_smaller_lateness_settles_earlier_and_repairs_more_and_leaves_no_trace
     assert found["tried"]["median_wait"] < found["live"]["median_wait"]
     assert found["events"] == 12 and found["cpu_seconds"] > 0 and found["tried_bytes"] > 0
     assert trace(lake) == before
+
+
+def test_a_replay_that_was_begun_with_the_same_settings_is_not_touched(lake: Path) -> None:
+    opened, begun = open_lake(lake), replace(catalogue()["team_scores"], version=2)
+    tried = load_settings(tried={"lateness.allowed": "30 seconds"})
+    agree_on_settings(opened, begun, tried)
+    note_replay(opened, begun, "engine")
+    before = trace(lake)
+    try:
+        done = parity("what-if", "--lake", lake, *SMALLER, "--format", "json")
+        assert done.exit_code == 0, done.stderr
+        assert json.loads(done.stdout)[0]["comparison"]["right"] == "team_scores@3"
+        assert trace(lake) == before
+    finally:
+        opened.result_file(begun.id).unlink()
 
 
 def test_people_are_told_what_a_larger_window_changes(lake: Path) -> None:
