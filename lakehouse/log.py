@@ -9,6 +9,7 @@ from pyspark.sql.types import BinaryType, LongType, StringType, StructField, Str
 
 from lakehouse.errors import LogCompacted, NothingToCompare, ParityError
 from lakehouse.lake import Lake
+from lakehouse.notes import edited, note
 from lakehouse.tables import additions, commits, create_table, lasting, read_table
 from lakehouse.tables import newest as newest_commit
 from transformations.durations import from_millis, to_millis
@@ -123,11 +124,19 @@ def waiting(spark: SparkSession, lake: Lake) -> DataFrame:
     """The quarantined lines of finished micro-batches that no requeue has made events or copies of since."""
     origin = ["batch", "file", "line"]
     lines = read_table(spark, lake, lake.of_log(QUARANTINE)).where(F.col("batch") <= position(lake).batch)
+    if not note(lake, lake.of_log(QUARANTINE)).get("requeued"):
+        return lines  # no requeue has begun to take any; the log need not be read for that
     taken = [
         read_table(spark, lake, lake.of_log(name)).select(*origin).join(F.broadcast(lines), origin, "left_semi")
         for name in (EVENTS, DUPLICATES)
     ]
     return lines.join(F.broadcast(taken[0].unionByName(taken[1])), origin, "left_anti")
+
+
+def note_requeue(lake: Lake) -> None:
+    """Note that lines of the quarantine may be in the log from now on."""
+    with edited(lake, lake.of_log(QUARANTINE)) as content:
+        content["requeued"] = True
 
 
 def logs(lake: Lake) -> list[int]:

@@ -19,10 +19,10 @@ def raw_lines(spark: SparkSession, lake: Lake, *, first: int, last: int) -> Data
     tables = [read_table(spark, lake, lake.of_log(name)) for name in (EVENTS, DUPLICATES)]
     parts = [_lines(table) for table in (*tables, waiting(spark, lake))]
     lines = reduce(DataFrame.unionByName, parts).where(F.col("batch").between(first, last))
-    return with_places(spark, lake, lines)
+    return _with_places(spark, lake, lines)
 
 
-def with_places(spark: SparkSession, lake: Lake, lines: DataFrame) -> DataFrame:
+def _with_places(spark: SparkSession, lake: Lake, lines: DataFrame) -> DataFrame:
     """The lines with `place`: their micro-batch, and the place of their file in it, as its manifest has it."""
     known = [(number, each.name, each.place) for number, manifest in manifests(lake) for each in manifest]
     files = spark.createDataFrame(known, "batch long, file string, in_batch long")
@@ -33,7 +33,7 @@ def with_places(spark: SparkSession, lake: Lake, lines: DataFrame) -> DataFrame:
 
 def waiting_lines(spark: SparkSession, lake: Lake) -> DataFrame:
     """The lines that are in quarantine still, as ingestion read them."""
-    return with_places(spark, lake, _lines(waiting(spark, lake)))
+    return _with_places(spark, lake, _lines(waiting(spark, lake)))
 
 
 def _lines(table: DataFrame) -> DataFrame:

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from lakehouse.fingerprint import keep_code, parser_fingerprint
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.log import DUPLICATES, newest_version, position, waiting
+from lakehouse.log import DUPLICATES, newest_version, note_requeue, position
 from lakehouse.settings import Settings
 from lakehouse.tables import append, read_table
 from speed_layer.intake import append_events, as_rows, first_arrivals, judge_of, judged
@@ -35,14 +35,16 @@ def requeue(spark: SparkSession, lake: Lake, settings: Settings) -> Requeued:
     newest_version(lake)
     with exclusive(spark, lake.lock_file("ingest"), wait=False):
         keep_code(lake, parser_fingerprint())
-        events = judged(waiting_lines(spark, lake), settings).where("reason is null").persist()
-        placed = first_arrivals(spark, lake, events).persist()
-        first, copies = placed.where("copy is null").persist(), placed.where("copy")
+        lines = judged(waiting_lines(spark, lake), settings).persist()
+        placed = first_arrivals(spark, lake, lines.where("reason is null")).persist()
+        first, copies = placed.where("copy is null"), placed.where("copy")
         accepted, copied = first.count(), copies.count()
+        left = lines.count() - accepted - copied
+        if accepted or copied:
+            note_requeue(lake)
         if copied:
             said = {"requeued": copied, "judge": judge_of(settings)}
             append(spark, lake, lake.of_log(DUPLICATES), as_rows(copies, DUPLICATES), transaction=None, metadata=said)
-        left = waiting(spark, lake).count() - accepted
         before = position(lake)
         duplicates = read_table(spark, lake, lake.of_log(DUPLICATES)).where(f"batch <= {before.batch}").count()
         if (accepted, duplicates, left) != (0, before.duplicates, before.quarantined):
@@ -55,6 +57,6 @@ def requeue(spark: SparkSession, lake: Lake, settings: Settings) -> Requeued:
                 duplicates=duplicates - before.duplicates,
                 quarantined=left - before.quarantined,
             )
-        for frame in (first, placed, events):
-            frame.unpersist()
+        placed.unpersist()
+        lines.unpersist()
     return Requeued(accepted, copied, left)
