@@ -6,12 +6,13 @@ Standard output belongs to the answer, so that a machine can read it; progress a
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lakehouse.errors import ParityError, UnknownResult
 from lakehouse.lake import Lake
@@ -72,6 +73,15 @@ def step(what: str) -> Iterator[None]:
     with notes.status(f"{what} …"):
         yield
     notes.print(f"[green]✓[/] {what} [dim]{time.monotonic() - begun:.1f} s[/]", highlight=False)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar with an estimate; what is yielded is told how much of how much is done."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=notes) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
 
 
 @contextmanager

@@ -3,9 +3,8 @@
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from cli.console import notes, session_for, settings_from, step, told_errors
+from cli.console import notes, progress, session_for, settings_from, step, told_errors
 from cli.options import ConfigOption, LakeOption
 
 
@@ -46,14 +45,8 @@ def reingest(
         spark = session_for(opened, settings)
         from speed_layer.reingest import reingest as build_anew
 
-        with Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=notes
-        ) as bar:
-            task = bar.add_task(f"Micro-batches into log {as_log}", total=None)
-            new = build_anew(
-                spark, opened, settings, as_log=as_log,
-                told=lambda done, of: bar.update(task, completed=done.batch + 1, total=of.batch + 1),
-            )  # fmt: skip
+        with progress(f"Micro-batches into log {as_log}") as told:
+            new = build_anew(spark, opened, settings, as_log=as_log, told=told)
         for name, at in (("Log 1", position(opened)), (f"Log {as_log}", new)):
             notes.print(
                 f"{name}: {at.seq:,} events, {at.duplicates:,} duplicates, {at.quarantined:,} quarantined",

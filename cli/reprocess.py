@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 from rich.filesize import decimal
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from cli.console import answers, notes, results_from, session_for, settings_from, step, told_errors
+from cli.console import answers, notes, progress, results_from, session_for, settings_from, step, told_errors
 from cli.options import ConfigOption, Format, FormatOption, FromVersionOption, LakeOption
 
 OneResultOption = Annotated[str, typer.Option("--result", help="The result by its name.", metavar="NAME")]
@@ -56,14 +55,8 @@ def replay(
         from speed_layer.replay import replay as run_replay
 
         notes.print(f"{'Going on with' if resumed else 'Replaying'} {new.id}", highlight=False)
-        with Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=notes
-        ) as bar:
-            task = bar.add_task(f"Events into {new.id}", total=None)
-            run_replay(
-                spark, read, new, settings, way=None if way is None else way.value,
-                told=lambda done, of: bar.update(task, completed=done, total=of),
-            )  # fmt: skip
+        with progress(f"Events into {new.id}") as told:
+            run_replay(spark, read, new, settings, way=None if way is None else way.value, told=told)
         notes.print(
             f"[green]✓[/] {new.id} has caught up. `parity compare --lake {lake} --left {result} --right {new.id}` shows "
             f"what it changes, `parity swap --lake {lake} --result {result} --to {new.version}` makes it live.",

@@ -25,8 +25,8 @@ from speed_layer.intake import Judge, judge_of, judged, take_in
 from speed_layer.raw import raw_lines
 
 BYTES_A_STEP = 64 * 1024**2
-Told = Callable[[Position, Position], object]
-"""Is told where the new log stands, and where the first one does."""
+Told = Callable[[int, int], object]
+"""Is told how many micro-batches of how many are in the new log."""
 
 
 def reingest(
@@ -48,7 +48,7 @@ def reingest(
             lines = raw_lines(spark, lake, first=first, last=last)
             take_in(spark, new, judged(lines, settings), last, judge)
             cost.batches += 1
-            told(position(new), goal)
+            told(last + 1, goal.batch + 1)
         cost.rows_written = position(new).seq
     return position(new)
 
