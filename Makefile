@@ -3,6 +3,8 @@ SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # Small lakes: generating code for a plan takes longer than interpreting it.
 QUICK := PARITY_SPARK__COMPILER=quick
+COMPILE := .venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format bench browser lock clean
@@ -30,9 +32,9 @@ bench: setup ## Measure throughput, CPU and memory; takes a while
 browser: ## Install headless Chromium from Debian's packages, for looking at the report
 	@command -v chromium >/dev/null || infra/browser.sh
 
-lock: .venv/.ready ## Resolve the dependencies anew into requirements.lock
-	@.venv/bin/uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
-		--no-emit-index-url --no-emit-find-links --no-header -o requirements.lock
+lock: .venv/.ready ## Resolve the dependencies of both environments anew into their lock files
+	@$(COMPILE) pyproject.toml --group dev -o requirements.lock
+	@$(COMPILE) infra/airflow/requirements.in -o infra/airflow/requirements.lock
 
 clean: ## Remove what the targets above have made
 	@rm -rf .venv .jars demo
