@@ -47,7 +47,7 @@ def recompute(
     )
     fingerprint = result_fingerprint(result)
     keep_code(lake, fingerprint)
-    interval = interval or Interval()
+    interval = (interval or Interval()).of(result)
     with measured(spark, lake, "recompute", [result.name]) as cost:
         events = log_at(spark, lake, version).where(interval.needs(result))
         stamps = (

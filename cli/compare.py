@@ -1,12 +1,12 @@
 """`parity reconcile`: the verdict, for people and for machines."""
 
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cli.candidates import CandidateOption, judged
 from cli.console import answers, notes, results_from, session_for, settings_from, step, told_errors
 from cli.options import (
     ConfigOption,
@@ -20,14 +20,9 @@ from cli.options import (
 )
 
 
-class CandidateName(StrEnum):
-    kappa = "kappa"
-    legacy = "legacy"
-
-
 def reconcile(
     lake: LakeOption,
-    candidate: Annotated[CandidateName, typer.Option(help="Which side is judged against batch.")] = CandidateName.kappa,
+    candidate: CandidateOption = "kappa",
     result: ResultsOption = None,
     first: FromOption = None,
     to: ToOption = None,
@@ -39,19 +34,25 @@ def reconcile(
     ] = None,
     format: FormatOption = Format.text,
     report: Annotated[Path | None, typer.Option(help="Write the report as a page.", metavar="FILE.html")] = None,
+    run: Annotated[
+        str | None, typer.Option(help="Keep the report and the verdict in the lake under this name.", metavar="NAME")
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
     """Compare a layer with batch over all keys at one version of the log. Exit code 0 agree, 1 differ, 2 could not."""
     from lakehouse.arrivals import ARRIVALS
     from lakehouse.batches import Interval
-    from lakehouse.lake import open_lake
+    from lakehouse.lake import open_lake, write_json
+    from lakehouse.reports import report_file
     from lakehouse.terms import shared_log
 
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
         opened = open_lake(lake)
-        results = results_from(settings, result, opened)
+        side, names = judged(candidate, result, settings)
+        results = results_from(settings, names, opened)
         opened = shared_log(opened, results)
+        pages = [file for file in (report, run and report_file(opened, run, ".html")) if file]
         interval = Interval(first, to)
         columns = {name for each in results for name in each.value_names}
         tolerances = dict(_tolerance(text, columns) for text in tolerance or ())
@@ -64,26 +65,32 @@ def reconcile(
             from batch_layer.recompute import recompute as compute
 
             for each in results:
-                at = pin(opened, each, candidate.value, log_version)
+                at = pin(opened, each, side, log_version)
                 with step(f"Recompute {each.name} at log version {at.log_version}"):
                     compute(spark, opened, each, settings, interval=interval, log_version=at.log_version)
-        with step(f"Reconcile {candidate.value} with batch"):
+        with step(f"Reconcile {side} with batch"):
             verdict = judge(
                 spark, opened, results, settings,
-                candidate=candidate.value, interval=interval, log_version=log_version, tolerance=tolerances,
+                candidate=side, interval=interval, log_version=log_version, tolerance=tolerances,
             )  # fmt: skip
             keep(spark, opened, verdict, settings)
-        if report is not None:
+        if pages:
             from reconciliation.report import write_report
 
-            with step(f"Report {report}"):
+            with step(f"Report {', '.join(map(str, pages))}"):
                 control = None
-                if candidate is CandidateName.kappa and opened.log == 1 and opened.has(ARRIVALS):
+                if side == "kappa" and opened.log == 1 and opened.has(ARRIVALS):
                     control = judge(
                         spark, opened, controlled(results), settings,
                         candidate="legacy", interval=interval, tolerance=tolerances,
                     )  # fmt: skip
-                write_report(spark, opened, results, settings, verdict, control=control, file=report)
+                write_report(spark, opened, results, settings, verdict, control=control, files=pages)
+        if run is not None:
+            from reconciliation.sentences import agreement
+
+            told = {**verdict.as_dict(), "run": run, "sentence": agreement(verdict)}
+            told["results"] = [{**each, "differences": []} for each in told["results"]]
+            write_json(report_file(opened, run, ".json"), told)
         if format is Format.json:
             answers.out(json.dumps(verdict.as_dict(), ensure_ascii=False), highlight=False)
         else:

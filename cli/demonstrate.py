@@ -84,7 +84,7 @@ def demo(
         with step("Write the report"):
             for each_verdict in (verdict, control):
                 keep(spark, made, each_verdict, settings)
-            costs = write_report(spark, made, results, settings, verdict, control=control, file=report)
+            costs = write_report(spark, made, results, settings, verdict, control=control, files=[report])
         from cli.verdicts import show_verdict
         from reconciliation.report import sentences
 

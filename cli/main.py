@@ -5,7 +5,21 @@
 
 import typer
 
-from cli import compare, declared, demonstrate, jobs, look, maintain, relog, reprocess, savepoints, watermark, what_if
+from cli import (
+    compare,
+    decide,
+    declared,
+    demonstrate,
+    jobs,
+    look,
+    maintain,
+    pin,
+    relog,
+    reprocess,
+    savepoints,
+    watermark,
+    what_if,
+)
 
 app = typer.Typer(
     name="parity",
@@ -20,6 +34,8 @@ app.command("stream")(jobs.stream)
 app.command("recompute")(jobs.recompute)
 app.command("legacy")(jobs.legacy)
 app.command("reconcile")(compare.reconcile)
+app.command("pin")(pin.pin)
+app.command("decide")(decide.decide)
 app.command("show")(look.show)
 app.command("status")(look.status)
 app.command("results")(declared.results)

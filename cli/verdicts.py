@@ -41,6 +41,8 @@ def _floored(share: float) -> str:
 
 def _remarks(result: ResultVerdict) -> list[str]:
     said = [f"{result.result} at log version {result.log_version}"]
+    if result.empty:
+        said.append("no event of the log falls into the interval, and neither side has a row")
     if result.engine_alone is not None and result.compared:
         said.append(f"the engine settled {result.engine_alone / result.compared:.1%} without a repair")
     if result.engine_wrong:

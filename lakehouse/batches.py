@@ -40,6 +40,10 @@ class Interval:
                 "Give --from a time before --to."
             )
 
+    def of(self, result: Result) -> "Interval":
+        """The interval as `result` knows it: what has no windows belongs to all of them, and is computed as a whole."""
+        return Interval() if result.window.endless else self
+
     @property
     def first_millis(self) -> int | None:
         return None if self.first is None else to_millis(self.first)
@@ -50,8 +54,10 @@ class Interval:
 
     def needs(self, result: Result) -> Column:
         """Whether a row of the log can bear upon a row of `result` in the interval; Delta skips files by it."""
-        if result.window.whole:
-            return F.lit(True)
+        return F.lit(True) if result.window.whole else self.reached(result)
+
+    def reached(self, result: Result) -> Column:
+        """Whether a row of the log is as near to the interval as one of the events of every row in it is."""
         reach = sum(result.window.durations.values(), timedelta())
         return Interval(self.first, None if self.end is None else self.end + reach).holds(F.col("event_time"))
 
@@ -59,6 +65,11 @@ class Interval:
         after = F.lit(True) if self.first is None else window_start >= F.lit(self.first)
         before = F.lit(True) if self.end is None else window_start < F.lit(self.end)
         return after & before
+
+    def covers(self, first: datetime | None, end: datetime | None) -> bool:
+        """Whether the interval holds the whole stretch from `first` to `end`."""
+        after = self.first is None or (first is not None and self.first <= first)
+        return after and (self.end is None or (end is not None and end <= self.end))
 
     @property
     def predicate(self) -> str:

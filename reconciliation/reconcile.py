@@ -49,7 +49,9 @@ def reconcile(
         refuse_other_settings(at, result, settings)
     pins = [pin(at, result, candidate, log_version) for at, result in zip(own, results, strict=True)]
     found = [
-        reconciled(spark, at, result, settings, pinned, interval=interval or Interval(), tolerance=tolerance)
+        reconciled(
+            spark, at, result, settings, pinned, interval=(interval or Interval()).of(result), tolerance=tolerance
+        )
         for at, result, pinned in zip(own, results, pins, strict=True)
     ]
     return Verdict(
@@ -109,6 +111,7 @@ def reconciled(
         candidate_code=_codes(counted, "candidate_codes"),
         batch_code=_codes(counted, "batch_codes"),
         too_few=total > 0 and compared_keys < max(1, settings.reconciliation.least_settled * total),
+        empty=total == 0 and _nothing_to_compute(spark, lake, result, at, interval),
         differences=differences,
     )
     keys.unpersist()
@@ -148,6 +151,14 @@ def _span(lake: Lake, one: int, other: int) -> tuple[int, int]:
     """The places in the log between two of its versions, whichever comes first: `(low, high]`."""
     low, high = sorted(position(lake, version).seq for version in (one, other))
     return low, high
+
+
+def _nothing_to_compute(spark: SparkSession, lake: Lake, result: Result, at: Pin, interval: Interval) -> bool:
+    """Whether the log has no event that could make a row of the interval: then no row is the right answer of both sides."""
+    bounds = interval.first, interval.end
+    computed = any(each.interval.covers(*bounds) for each in coverage(lake, result))
+    events = log_at(spark, lake, at.log_version).where(result.concerns() & interval.reached(result))
+    return computed and events.isEmpty()
 
 
 def _late_events(spark: SparkSession, lake: Lake, result: Result, settings: Settings, at: Pin) -> int:

@@ -62,14 +62,16 @@ def write_report(
     verdict: Verdict,
     *,
     control: Verdict | None,
-    file: Path,
+    files: Sequence[Path],
 ) -> list[LayerCost]:
-    """Write the page, as a whole or not at all; returns the costs, which the command line tells too."""
+    """Write the page, each file as a whole or not at all; returns the costs, which the command line tells too."""
     report = gathered(spark, lake, results, settings, verdict, control=control)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
-    draft.write_text(rendered(report), encoding="utf-8")
-    draft.replace(file)
+    page = rendered(report)
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft = file.with_name(f".{file.name}.{os.getpid()}")
+        draft.write_text(page, encoding="utf-8")
+        draft.replace(file)
     return report.costs
 
 

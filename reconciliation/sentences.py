@@ -23,6 +23,10 @@ def agreement(verdict: Verdict) -> str:
     waiting = f"; {count(flight, 'key')} in flight {'is' if flight == 1 else 'are'} not judged" if flight else ""
     versions = sorted({each.log_version for each in verdict.results})
     at = f"at log version {listed([str(version) for version in versions])}"
+    if verdict.status == "agree" and verdict.empty:
+        return (
+            f"The {side} and the batch layer agree: the log has no event in the interval {at}, and neither has a row."
+        )
     if verdict.status == "agree":
         audit = "; the input could not be audited" if verdict.audit.unavailable else ""
         return (

@@ -54,6 +54,8 @@ class ResultVerdict:
     candidate_code: list[str]
     batch_code: list[str]
     too_few: bool
+    empty: bool = False
+    """Neither side has a row, the batch layer has computed the interval, and the log has no event that could make one."""
     differences: list[Difference] = field(default_factory=list)
 
     @property
@@ -119,8 +121,15 @@ class Verdict:
         """Too few settled keys is a matter of all results together: one that has few or no rows says nothing by that."""
         if any(result.status == "differ" for result in self.results) or not self.audit.balanced:
             return "differ"
+        if self.empty:
+            return "agree"
         compared, keys = (sum(getattr(result, name) for result in self.results) for name in ("compared", "keys"))
         return "could not compare" if compared == 0 or compared < self.least_settled * keys else "agree"
+
+    @property
+    def empty(self) -> bool:
+        """There was nothing to compute: an interval without events."""
+        return all(result.empty for result in self.results)
 
     @property
     def exit_code(self) -> int:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.arrivals import arrivals_boundary, read_legacy
-from lakehouse.batches import Coverage, Interval, coverage, read_batch
+from lakehouse.batches import Coverage, coverage, read_batch
 from lakehouse.changelogs import Boundary, boundary, mark, read_kappa, settled_before
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
@@ -61,7 +61,7 @@ def cut_off(lake: Lake, result: Result, runs: Sequence[Coverage], settings: Sett
     edges = sorted({edge for run in runs for edge in (run.interval.first, run.interval.end) if edge is not None})
     reached: datetime | None = None
     for first, end in pairwise((None, *edges, None)):
-        run = next((run for run in runs if _covers(run.interval, first, end)), None)
+        run = next((run for run in runs if run.interval.covers(first, end)), None)
         mark_then = position(lake, run.log_version).high_water if run else None
         if mark_then is None:
             break
@@ -75,12 +75,6 @@ def cut_off(lake: Lake, result: Result, runs: Sequence[Coverage], settings: Sett
             f"The batch layer of {result.id} has no contiguous result yet. Run `parity recompute` without --from first."
         )
     return reached
-
-
-def _covers(interval: Interval, first: datetime | None, end: datetime | None) -> bool:
-    """Whether the interval holds the stretch from `first` to `end`, which no interval begins or ends within."""
-    after = interval.first is None or (first is not None and interval.first <= first)
-    return after and (interval.end is None or (end is not None and end <= interval.end))
 
 
 def _merged(

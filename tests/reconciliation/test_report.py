@@ -64,7 +64,7 @@ def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Wr
     legacy(spark, lake, settings)
     verdict = reconcile(spark, lake, results, settings)
     control = reconcile(spark, lake, results, settings, candidate="legacy")
-    costs = write_report(spark, lake, results, settings, verdict, control=control, file=file)
+    costs = write_report(spark, lake, results, settings, verdict, control=control, files=[file])
     assert [path.name for path in directory.glob("*.html")] == ["report.html"]
     return Written(file.read_text(encoding="utf-8"), verdict, control, costs)
 

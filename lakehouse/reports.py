@@ -1,0 +1,30 @@
+"""What a run leaves for people to read, under the name of the run: `LAKE/reports/<run>.html` and what it says as data.
+
+A scheduler names its runs, and its interface finds their pages again by that name. The name becomes a file name, so it
+is checked here and nowhere else.
+"""
+
+import re
+from pathlib import Path
+
+from lakehouse.errors import ParityError
+from lakehouse.lake import Lake
+
+_NAME = re.compile(r"[A-Za-z0-9_+@~:-][A-Za-z0-9_.+@~:-]{0,199}")
+
+
+def run_name(text: str) -> str:
+    """The name of a run, if it can be the name of a file."""
+    if not _NAME.fullmatch(text):
+        raise ParityError(
+            f"{text!r} cannot be the name of a run: it may have letters, digits and _ . + @ ~ : - only, at most 200 of them, "
+            "and no dot at its start."
+        )
+    return text
+
+
+def report_file(lake: Lake, run: str, suffix: str) -> Path:
+    """Where the report of a run is kept; the directory is made, for its owner only."""
+    directory = lake.path / "reports"
+    directory.mkdir(mode=0o700, exist_ok=True)
+    return directory / f"{run_name(run)}{suffix}"
