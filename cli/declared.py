@@ -11,7 +11,7 @@ from cli.console import answers, results_from, settings_from, told_errors
 from cli.options import ConfigOption
 
 if TYPE_CHECKING:
-    from transformations.kind import Kind
+    from transformations.kind import Field, Kind
     from transformations.result import Result, Value
 
 
@@ -115,5 +115,13 @@ def _shape(result: "Result") -> str:
 
 
 def _fields(kind: "Kind") -> str:
-    named = (f"`{field.name}` ({field.type}{'' if field.required else ', optional'})" for field in kind.fields)
+    named = (f"`{field.name}` ({', '.join(_said(field))})" for field in kind.fields)
     return ", ".join(named) or "none"
+
+
+def _said(field: "Field") -> Iterator[str]:
+    yield field.type
+    if not field.required:
+        yield "optional"
+    if field.personal:
+        yield "personal"

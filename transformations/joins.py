@@ -13,7 +13,18 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from .durations import milliseconds
-from .shape import Part, Revisions, Shape, bearing_where, earlier, later, of_the_same, touching_where
+from .shape import (
+    Part,
+    Revisions,
+    Shape,
+    bearing_where,
+    earlier,
+    lasts,
+    later,
+    of_the_same,
+    starts_every,
+    touching_where,
+)
 
 BEYOND = timedelta(milliseconds=1)  # the bound is closed, and event time has no finer step
 
@@ -32,6 +43,9 @@ class Joined(Shape):
     mode: ClassVar[Literal["update", "append"]] = "append"
     reopens: ClassVar[bool] = True
     within: timedelta
+
+    def in_place(self) -> str:
+        return lasts(self.within)
 
     def settles(self) -> Column:
         return later(F.col("window_end"), BEYOND)
@@ -72,6 +86,9 @@ class WindowedJoin(Shape):
     reopens: ClassVar[bool] = True
     size: timedelta
     within: timedelta
+
+    def in_place(self) -> str:
+        return f"{starts_every(self.size)} and {lasts(self.size)}"
 
     def settles(self) -> Column:
         return later(F.col("window_end"), self.within + BEYOND)

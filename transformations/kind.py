@@ -11,9 +11,12 @@ COLUMN_TYPES: dict[FieldType, DataType] = {"text": StringType(), "whole number":
 
 @dataclass(frozen=True)
 class Field:
+    """One field of a kind. What is `personal` names a person: nothing that is shown of a check has it in clear."""
+
     name: str
     type: FieldType
     required: bool = True
+    personal: bool = False
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,9 @@ class Lifetime(Shape):
     whole: ClassVar[bool] = True
     endless: ClassVar[bool] = True
 
+    def in_place(self) -> str:
+        return "window_start = timestamp_millis(0) and window_end is null"
+
     def finished(self, rows: DataFrame) -> DataFrame:
         endless = F.lit(None).cast(TimestampType())
         return rows.withColumns({"window_start": F.lit(BEGINNING), "window_end": endless})

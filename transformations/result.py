@@ -16,11 +16,20 @@ Way = Literal["engine", "recompute"]
 
 
 @dataclass(frozen=True)
+class Total:
+    """What a value adds up over the log: a field of the events of a kind or, without a field, how many there are."""
+
+    kind: str
+    field: str | None = None
+
+
+@dataclass(frozen=True)
 class Value:
     """One value column of a result.
 
     `error` is how far two answers may be apart, as a share of the greater one: what a sketch states of itself, else
-    nothing. A value that is not `compared` is carried along; another one speaks for it.
+    nothing. A value that is not `compared` is carried along; another one speaks for it. `least` is a bound that it
+    cannot be below. With `total`, all rows together have what the log has of it, once for each window of an event.
     """
 
     name: str
@@ -28,6 +37,8 @@ class Value:
     meaning: str
     error: float = 0.0
     compared: bool = True
+    least: int | None = None
+    total: Total | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from .durations import written
+from .durations import milliseconds, written
 from .shape import Part, Revisions, Shape, bearing_where, earlier, later, of_the_same, touching_where
 
 
@@ -28,6 +28,9 @@ class Session(Shape):
     chained: ClassVar[bool] = True
     whole: ClassVar[bool] = True
     gap: timedelta
+
+    def in_place(self) -> str:
+        return f"timestampdiff(MICROSECOND, window_start, window_end) >= {milliseconds(self.gap) * 1000}"
 
     @property
     def ends_by_itself(self) -> bool:

@@ -91,6 +91,15 @@ class Shape(ABC):
         """Whether the end of a window follows from its start; where it does not, it is compared like a value."""
         return True
 
+    @property
+    def times_counted(self) -> int | None:
+        """In how many windows each event is; none if that differs from event to event."""
+        return 1
+
+    @abstractmethod
+    def in_place(self) -> str:
+        """Whether `window_start` and `window_end` of a row are where this shape puts them, as an SQL predicate."""
+
     def placed(self, events: DataFrame) -> DataFrame:
         """Rows of the log with the `window` they belong to, one row for each; without windows, as they are."""
         return events
@@ -141,6 +150,16 @@ class Shape(ABC):
         `keys` have `about`, the columns `by`, `window_start` and `window_end`. It may name too many events for a key,
         never too few.
         """
+
+
+def lasts(length: timedelta) -> str:
+    """Whether a window is so long, as an SQL predicate."""
+    return f"timestampdiff(MICROSECOND, window_start, window_end) = {milliseconds(length) * 1000}"
+
+
+def starts_every(step: timedelta) -> str:
+    """Whether a window starts on a multiple of `step` since 1970-01-01T00:00Z, as an SQL predicate."""
+    return f"pmod(unix_micros(window_start), {milliseconds(step) * 1000}) = 0"
 
 
 def of_the_same(rows: DataFrame, touched: DataFrame, by: Sequence[str]) -> DataFrame:

@@ -12,7 +12,7 @@ from typing import ClassVar
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from .shape import Part, Revisions, Shape, bearing_where, earlier, later, of_the_same, touching_where
+from .shape import Part, Revisions, Shape, bearing_where, earlier, lasts, later, of_the_same, touching_where
 
 INSTANT = timedelta(milliseconds=1)
 LOOKED_BACK = 60  # sizes, in which the event before is looked for where a difference is explained
@@ -32,6 +32,9 @@ class Sliding(Shape):
     chained: ClassVar[bool] = True
     whole: ClassVar[bool] = True
     size: timedelta
+
+    def in_place(self) -> str:
+        return lasts(self.size)
 
     def finished(self, rows: DataFrame) -> DataFrame:
         end = later(F.col("event_time"), INSTANT)

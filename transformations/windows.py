@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from .durations import milliseconds, written
-from .shape import Part, Revisions, Shape, later
+from .shape import Part, Revisions, Shape, lasts, later, starts_every
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,9 @@ class Aligned(Shape):
     def window(self) -> Column:
         """The window of an event. It has to be Spark's own: the engine's watermark works on nothing else."""
         return F.window("event_time", written(self.size))
+
+    def in_place(self) -> str:
+        return f"{starts_every(self.size)} and {lasts(self.size)}"
 
     def placed(self, events: DataFrame) -> DataFrame:
         return events.withColumn("window", self.window())
@@ -84,6 +87,14 @@ class Hopping(Aligned):
         super().__post_init__()
         if self.slide > self.size:
             raise ValueError(f"windows of {self.size} that begin every {self.slide} would leave events out")
+
+    @property
+    def times_counted(self) -> int | None:
+        count, rest = divmod(self.size, self.slide)
+        return None if rest else count
+
+    def in_place(self) -> str:
+        return f"{starts_every(self.slide)} and {lasts(self.size)}"
 
     def window(self) -> Column:
         return F.window("event_time", written(self.size), written(self.slide))

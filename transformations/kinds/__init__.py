@@ -9,6 +9,11 @@ from ..kind import Field, Kind
 KINDS: tuple[Kind, ...] = tuple(import_module(f".{module.name}", __name__).KIND for module in iter_modules(__path__))
 
 
+def personal(kinds: Iterable[Kind] = KINDS) -> tuple[str, ...]:
+    """The names of the fields that name a person, in whichever table they are a column."""
+    return tuple(dict.fromkeys(field.name for kind in kinds for field in kind.fields if field.personal))
+
+
 def fields(kinds: Iterable[Kind] = KINDS) -> dict[str, Field]:
     """Every field of the kinds by its name. A name has one type, because the log has one column for it."""
     found: dict[str, Field] = {}

@@ -6,7 +6,7 @@ KIND = Kind(
     "bubbles_popped",
     "A player popped bubbles for a team. A correction is negative.",
     (
-        Field("player_id", "text"),
+        Field("player_id", "text", personal=True),
         Field("team_id", "text"),
         Field("bubbles", "whole number"),
         Field("reaction_ms", "whole number", required=False),

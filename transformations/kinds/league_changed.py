@@ -5,5 +5,5 @@ from ..kind import Field, Kind
 KIND = Kind(
     "league_changed",
     "A player is in this league from the event time on.",
-    (Field("player_id", "text"), Field("league", "text")),
+    (Field("player_id", "text", personal=True), Field("league", "text")),
 )

@@ -2,4 +2,8 @@
 
 from ..kind import Field, Kind
 
-KIND = Kind("offer_clicked", "A player clicked an offer.", (Field("player_id", "text"), Field("offer_id", "text")))
+KIND = Kind(
+    "offer_clicked",
+    "A player clicked an offer.",
+    (Field("player_id", "text", personal=True), Field("offer_id", "text")),
+)

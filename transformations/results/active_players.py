@@ -45,8 +45,8 @@ def active_players(*, size: timedelta = timedelta(hours=1)) -> Result:
         kinds=("bubbles_popped",),
         key=(),
         values=(
-            Value("players", IntegerType(), "exact number of distinct players"),
-            Value("estimate", LongType(), "what the sketch says", error=ERROR),
+            Value("players", IntegerType(), "exact number of distinct players", least=0),
+            Value("estimate", LongType(), "what the sketch says", error=ERROR, least=0),
             Value("sketch", BinaryType(), "HyperLogLog sketch of the players", compared=False),
         ),
         window=Tumbling(size),

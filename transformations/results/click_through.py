@@ -36,8 +36,8 @@ def click_through(*, size: timedelta = timedelta(hours=1), within: timedelta = t
         kinds=(SHOWN, CLICKED),
         key=(),
         values=(
-            Value("offers", IntegerType(), "number of offers shown"),
-            Value("clicks", IntegerType(), "how many of them were clicked"),
+            Value("offers", IntegerType(), "number of offers shown", least=0),
+            Value("clicks", IntegerType(), "how many of them were clicked", least=0),
         ),
         window=WindowedJoin(size, within),
         compute=rates,

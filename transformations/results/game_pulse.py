@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType
 
-from ..result import Result, Value
+from ..result import Result, Total, Value
 from ..windows import Tumbling
 
 
@@ -26,9 +26,9 @@ def game_pulse(*, size: timedelta = timedelta(seconds=10)) -> Result:
         kinds=("bubbles_popped",),
         key=(),
         values=(
-            Value("events", LongType(), "number of pops"),
-            Value("bubbles", LongType(), "sum of the bubbles popped"),
-            Value("players", IntegerType(), "exact number of distinct players"),
+            Value("events", LongType(), "number of pops", least=0, total=Total("bubbles_popped")),
+            Value("bubbles", LongType(), "sum of the bubbles popped", total=Total("bubbles_popped", "bubbles")),
+            Value("players", IntegerType(), "exact number of distinct players", least=0),
         ),
         window=Tumbling(size),
         compute=pulse,

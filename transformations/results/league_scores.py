@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
-from ..result import Result, Value
+from ..result import Result, Total, Value
 from ..versions import AsOf
 
 NO_LEAGUE = "none"
@@ -44,8 +44,8 @@ def league_scores(*, size: timedelta = timedelta(minutes=10)) -> Result:
         key=("league",),
         by=(),
         values=(
-            Value("bubbles", LongType(), "sum of the bubbles popped"),
-            Value("events", LongType(), "number of pops"),
+            Value("bubbles", LongType(), "sum of the bubbles popped", total=Total(AsOf.events, "bubbles")),
+            Value("events", LongType(), "number of pops", least=0, total=Total(AsOf.events)),
         ),
         window=AsOf(size),
         compute=scores,

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, TimestampType
 
 from ..lifetime import Lifetime
-from ..result import Result, Value
+from ..result import Result, Total, Value
 
 
 def totals(pops: DataFrame, _: Lifetime, alongside: Sequence[str]) -> DataFrame:
@@ -28,8 +28,8 @@ def lifetime_totals() -> Result:
         kinds=("bubbles_popped",),
         key=("player_id",),
         values=(
-            Value("bubbles", LongType(), "sum of the bubbles popped"),
-            Value("events", LongType(), "number of pops"),
+            Value("bubbles", LongType(), "sum of the bubbles popped", total=Total("bubbles_popped", "bubbles")),
+            Value("events", LongType(), "number of pops", least=0, total=Total("bubbles_popped")),
             Value("smallest", IntegerType(), "least bubbles of one pop"),
             Value("greatest", IntegerType(), "most bubbles of one pop"),
             Value("first_at", TimestampType(), "event time of the first pop"),

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, LongType
 
-from ..result import Derived, Result, Value
+from ..result import Derived, Result, Total, Value
 from ..shape import later
 from ..windows import Hopping
 
@@ -38,8 +38,8 @@ def player_pace(*, size: timedelta = timedelta(minutes=5), slide: timedelta = ti
         kinds=("bubbles_popped",),
         key=("player_id",),
         values=(
-            Value("bubbles", LongType(), "sum of the bubbles popped"),
-            Value("events", LongType(), "number of pops"),
+            Value("bubbles", LongType(), "sum of the bubbles popped", total=Total("bubbles_popped", "bubbles")),
+            Value("events", LongType(), "number of pops", least=0, total=Total("bubbles_popped")),
         ),
         window=Hopping(size, slide),
         compute=pace,

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
-from ..result import Result, Value
+from ..result import Result, Total, Value
 from ..sessions import Session
 
 
@@ -27,8 +27,8 @@ def player_sessions(*, gap: timedelta = timedelta(minutes=15)) -> Result:
         kinds=("bubbles_popped",),
         key=("player_id",),
         values=(
-            Value("events", LongType(), "number of pops"),
-            Value("bubbles", LongType(), "sum of the bubbles popped"),
+            Value("events", LongType(), "number of pops", least=0, total=Total("bubbles_popped")),
+            Value("bubbles", LongType(), "sum of the bubbles popped", total=Total("bubbles_popped", "bubbles")),
         ),
         window=Session(gap),
         compute=sessions,

@@ -39,7 +39,7 @@ def pop_streaks(*, size: timedelta = timedelta(hours=1)) -> Result:
         key_types={"streak": IntegerType()},
         by=("player_id",),
         values=(
-            Value("span_ms", LongType(), "milliseconds from the first to the last of them"),
+            Value("span_ms", LongType(), "milliseconds from the first to the last of them", least=0),
             Value("bubbles", LongType(), "sum of the bubbles popped"),
         ),
         window=CountWithin(size),

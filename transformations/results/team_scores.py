@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType
 
-from ..result import Result, Value
+from ..result import Result, Total, Value
 from ..windows import Tumbling
 
 
@@ -30,11 +30,16 @@ def team_scores(*, size: timedelta = timedelta(minutes=1)) -> Result:
         kinds=("bubbles_popped",),
         key=("team_id",),
         values=(
-            Value("bubbles", LongType(), "sum of the bubbles popped; corrections are negative"),
-            Value("events", LongType(), "number of pops"),
+            Value(
+                "bubbles",
+                LongType(),
+                "sum of the bubbles popped; corrections are negative",
+                total=Total("bubbles_popped", "bubbles"),
+            ),
+            Value("events", LongType(), "number of pops", least=0, total=Total("bubbles_popped")),
             Value("smallest", IntegerType(), "least bubbles of one pop"),
             Value("greatest", IntegerType(), "most bubbles of one pop"),
-            Value("players", IntegerType(), "exact number of distinct players"),
+            Value("players", IntegerType(), "exact number of distinct players", least=0),
         ),
         window=Tumbling(size),
         compute=scores,
