@@ -2,12 +2,15 @@
 SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # Small lakes: generating code for a plan takes longer than interpreting it.
+LAKE ?= demo
+LANDING ?=
+PORT ?= 8080
 QUICK := PARITY_SPARK__COMPILER=quick
 COMPILE := .venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench browser lock clean
+.PHONY: help setup demo test check format bench airflow browser lock clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -17,7 +20,10 @@ setup: .venv/.ready .jars/.ready ## Install the environment, Spark's Delta jars 
 demo: setup ## The whole story in one command: two layers, two crashes, one verdict
 	@$(QUICK) .venv/bin/parity demo
 
-test: setup browser ## Run all tests
+airflow: setup .airflow/.ready ## Start Airflow on loopback: make airflow [LAKE=demo] [LANDING=demo/landing] [PORT=8080]
+	@$(QUICK) .airflow/bin/python infra/airflow/start.py --lake "$(LAKE)" --landing "$(LANDING)" --port "$(PORT)"
+
+test: setup .airflow/.ready browser ## Run all tests
 	@$(QUICK) .venv/bin/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder --durations=15
 
 check: setup ## Lint, types, and the direction of imports
@@ -29,15 +35,21 @@ format: setup ## Format the code
 bench: setup ## Measure throughput, CPU and memory; takes a while
 	@.venv/bin/python -m benchmarks.run
 
-browser: ## Install headless Chromium from Debian's packages, for looking at the report
-	@command -v chromium >/dev/null || infra/browser.sh
+browser: ## Install headless Chromium and its driver from Debian's packages, for tests of pages
+	@{ command -v chromium && command -v chromedriver; } >/dev/null || infra/browser.sh
 
 lock: .venv/.ready ## Resolve the dependencies of both environments anew into their lock files
 	@$(COMPILE) pyproject.toml --group dev -o requirements.lock
 	@$(COMPILE) infra/airflow/requirements.in -o infra/airflow/requirements.lock
 
 clean: ## Remove what the targets above have made
-	@rm -rf .venv .jars demo
+	@rm -rf .venv .jars .airflow infra/airflow/home demo
+
+.airflow/.ready: infra/airflow/requirements.lock
+	@echo "Setting up Airflow's own environment (once, about a minute) ..."
+	@rm -rf .airflow && $(PYTHON) -m venv .airflow
+	@.airflow/bin/pip install --quiet --disable-pip-version-check --require-hashes -r infra/airflow/requirements.lock
+	@touch $@
 
 .venv/.ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info[:2] == (3, 11) else f"Python 3.11 is needed, {sys.executable} is {sys.version.split()[0]}. Name one: make PYTHON=...")'

@@ -1,0 +1,29 @@
+"""Validate every table of the lake with Great Expectations, each at a version that is fixed when the run starts.
+
+The log, its duplicates and its quarantine, each result of each layer, and the history of reconciliations. An
+expectation that is not met fails the run at once. The report of a run is on the run's page under *Parity*, with links to
+the Data Docs.
+"""
+
+from airflow.sdk import DAG
+
+from house import COMMON, LAKE, PINNED, QUICK, RUN, results_param
+from parity_command import ParityOperator
+
+with DAG(
+    "data_quality",
+    description="Great Expectations over every table, at pinned versions.",
+    doc_md=__doc__,
+    schedule="30 2 * * *",
+    tags=["parity", "data quality"],
+    max_active_runs=1,
+    params={"result": results_param("Which results are validated, beside the log and the history; none for all.")},
+    **COMMON,
+):
+    pin = ParityOperator(task_id="pin", command="pin", options={"lake": LAKE}, **QUICK)
+    validate = ParityOperator(
+        task_id="validate",
+        command="quality",
+        options={"lake": LAKE, "result": "{{ params.result }}", "log-version": PINNED, "run": RUN},
+    )
+    pin >> validate

@@ -1,0 +1,137 @@
+"""The one operator: it runs a `parity` command of the project's environment and maps its exit code.
+
+    0  done, or the layers agree     the task succeeds; what the command answered is its XCom
+    1  they differ                   the task fails at once with the verdict as its error: a retry would differ again
+    2  it could not be done          the task is retried, then fails with the command's own reason
+    3  an unexpected error           the same; the lake's log file has the whole of it
+
+Standard output is the answer, standard error the progress; both are in the task's log as the command printed them.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from airflow.sdk import BaseOperator
+from airflow.sdk.definitions.context import Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+PROJECT = Path(__file__).resolve().parent.parent
+PARITY = PROJECT / ".venv" / "bin" / "parity"
+DIFFERS = 1
+VERDICT = "verdict"
+"""The XCom of a task that found a difference: what the command answered."""
+LONGEST = 20_000  # characters of an answer that are kept as XCom
+
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+
+
+class ParityOperator(BaseOperator):
+    """`parity COMMAND --name value ...`. An option without a value is left out, one with several is repeated.
+
+    `on_difference="goes on"` is for a command whose difference is what somebody wants to see, not a fault.
+    `partition` is the key under which the task's outlets are published, where the run itself has none.
+    """
+
+    template_fields: Sequence[str] = ("options", "partition")
+    template_fields_renderers = {"options": "json"}
+    ui_color = "#e6f2ef"
+
+    def __init__(
+        self,
+        *,
+        command: str,
+        options: Mapping[str, Any],
+        on_difference: Literal["fails", "goes on"] = "fails",
+        partition: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.command = command
+        self.options = options
+        self.on_difference = on_difference
+        self.partition = partition
+        self._process: subprocess.Popen[str] | None = None
+
+    def execute(self, context: Context) -> Any:
+        line = command_line(self.command, self.options)
+        self.log.info("$ %s", " ".join(line))
+        code, answer, progress = self._run([str(PARITY), *line[1:]])
+        if code == DIFFERS and self.on_difference == "fails":
+            context["ti"].xcom_push(key=VERDICT, value=answer[-LONGEST:])
+            raise AirflowFailException(f"parity {self.command}: {verdict(answer)}")
+        if code not in (0, DIFFERS):
+            raise AirflowException(f"parity {self.command} ended with exit code {code}: {reason(progress) or answer}")
+        if self.partition:
+            for outlet in self.outlets:
+                context["outlet_events"][outlet].add_partitions(self.partition)
+        return json.loads(answer) if answer.startswith("{") else answer[-LONGEST:]
+
+    def on_kill(self) -> None:
+        """The command has a process group of its own, Spark's JVM included: nothing of it is left behind."""
+        if self._process is not None and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)
+
+    def _run(self, line: Sequence[str]) -> tuple[int, str, str]:
+        """The exit code, the answer and the progress, each line logged when it comes."""
+        self._process = process = subprocess.Popen(
+            line,
+            cwd=PROJECT,
+            env={**os.environ, "COLUMNS": "140", "NO_COLOR": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=_end_with_this_task if sys.platform == "linux" else None,
+        )
+        assert process.stdout is not None and process.stderr is not None
+        progress: list[str] = []
+        beside = threading.Thread(target=self._logged, args=(process.stderr, progress))
+        beside.start()
+        answer: list[str] = []
+        self._logged(process.stdout, answer)
+        beside.join()
+        return process.wait(), "\n".join(answer).strip(), "\n".join(progress)
+
+    def _logged(self, lines: Any, kept: list[str]) -> None:
+        for line in lines:
+            kept.append(line.rstrip())
+            self.log.info("%s", line.rstrip())
+
+
+def command_line(command: str, options: Mapping[str, Any]) -> list[str]:
+    """The command as one would type it."""
+    line = ["parity", command]
+    for name, value in options.items():
+        if value is True:
+            line.append(f"--{name}")
+        elif isinstance(value, list | tuple):
+            line += [part for each in value for part in (f"--{name}", str(each))]
+        elif value is not None and value is not False and str(value) != "":
+            line += [f"--{name}", str(value)]
+    return line
+
+
+def verdict(answer: str) -> str:
+    """What the command answered, short enough for an error message; the task's log has all of it."""
+    lines = answer.splitlines()
+    return "\n".join(lines[:20] + ([f"... {len(lines) - 20} more lines in the log"] if len(lines) > 20 else []))
+
+
+def reason(progress: str) -> str:
+    """The command's own message of why it could not: from its cross to its end."""
+    _, _, told = progress.rpartition("✗ ")
+    return told.strip()
+
+
+def _end_with_this_task() -> None:
+    """A task that is killed cannot end its command any more, so the kernel does: a retry must not meet its own ghost."""
+    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)

@@ -1,0 +1,62 @@
+"""Compute a result anew from the log beside the live one, show what changes, and make it live if a person agrees.
+
+For a fixed bug or a changed window. The new version's number is fixed when the run starts. The comparison is on the
+page of the approval. Rejected, the new version stays beside the live one: `parity retire` removes it.
+"""
+
+from datetime import timedelta
+
+from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk import DAG, Param
+
+from house import COMMON, LAKE, QUICK, one_result_param
+from parity_command import ParityOperator
+
+RESULT = "{{ params.result }}"
+NEW = "{{ ti.xcom_pull(task_ids='pin')['to_replay'][params.result] }}"
+LIVE = "{{ ti.xcom_pull(task_ids='pin')['live'][params.result] }}"
+
+with DAG(
+    "replay_and_swap",
+    description="Replay a result to a new version, compare, wait for approval, swap.",
+    doc_md=__doc__,
+    schedule=None,
+    is_paused_upon_creation=False,
+    tags=["parity", "reprocessing", "needs a person"],
+    max_active_runs=1,
+    params={
+        "result": one_result_param(),
+        "way": Param(
+            "steps",
+            type="string",
+            enum=["steps", "engine"],
+            title="Way",
+            description="Settled history in static steps, or the stream from the start.",
+        ),
+    },
+    **{**COMMON, "dagrun_timeout": timedelta(days=2)},
+):
+    pin = ParityOperator(task_id="pin", command="pin", options={"lake": LAKE, "result": RESULT}, **QUICK)
+    replay = ParityOperator(
+        task_id="replay",
+        command="replay",
+        options={"lake": LAKE, "result": RESULT, "as-version": NEW, "way": "{{ params.way }}"},
+        execution_timeout=timedelta(hours=12),
+    )
+    compare = ParityOperator(
+        task_id="compare",
+        command="compare",
+        options={"lake": LAKE, "left": f"{RESULT}@{LIVE}", "right": f"{RESULT}@{NEW}"},
+        on_difference="goes on",
+    )
+    approval = ApprovalOperator(
+        task_id="approval",
+        subject=f"Make {RESULT}@{NEW} live instead of {RESULT}@{LIVE}?",
+        body="```\n{{ ti.xcom_pull(task_ids='compare')[:4000] }}\n```",
+        response_timeout=timedelta(days=1),
+        execution_timeout=None,
+    )
+    swap = ParityOperator(
+        task_id="swap", command="swap", options={"lake": LAKE, "result": RESULT, "to": NEW}, **QUICK
+    )
+    pin >> replay >> compare >> approval >> swap

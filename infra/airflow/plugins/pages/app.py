@@ -1,0 +1,80 @@
+"""The pages: an overview, one for each run, and the files that the commands wrote."""
+
+from pathlib import Path
+from typing import Any
+
+from airflow.api_fastapi.core_api.security import get_user
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.responses import FileResponse, HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from pages import kept
+
+# A report shows ids that come from events. They are escaped; should one slip through, its script may not call the API.
+GUARDED = {
+    "Content-Security-Policy": "default-src 'self' 'unsafe-inline' data:; connect-src 'none'; form-action 'none'; "
+    "object-src 'none'; base-uri 'none'; frame-ancestors 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+_templates = Environment(
+    loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+)
+
+# Without the pages that FastAPI makes of itself: they would not ask for the user.
+app = FastAPI(title="Parity", dependencies=[Depends(get_user)], docs_url=None, redoc_url=None, openapi_url=None)
+
+
+@app.get("/")
+def overview(request: Request) -> HTMLResponse:
+    """Everything that was kept, newest first."""
+    return _page(
+        "overview.html.j2",
+        request,
+        lake=kept.lake(),
+        reconciliations=kept.reconciliations(),
+        quality=kept.quality_runs(),
+        decisions=kept.decisions(),
+        failures=kept.failures(),
+        docs=kept.inside(kept.lake() / "quality" / "docs", "index.html") is not None,
+    )
+
+
+@app.get("/runs/{dag_id}/{run_id}")
+def run(request: Request, dag_id: str, run_id: str) -> HTMLResponse:
+    """What one run has left: its verdict and its report, the expectations that it checked, its decision, its failures."""
+    name = f"{dag_id}.{run_id}"
+    lake = kept.lake()
+    return _page(
+        "run.html.j2",
+        request,
+        name=name,
+        verdict=kept.said(kept.inside(lake / "reports", f"{name}.json")),
+        report=kept.inside(lake / "reports", f"{name}.html") is not None,
+        quality=kept.said(kept.inside(lake / "quality" / "runs", f"{name}.json")),
+        decision=kept.said(kept.inside(lake / "decisions", f"{name}.json")),
+        failures=[each for each in kept.failures(200) if (each["dag"], each["run"]) == (dag_id, run_id)],
+    )
+
+
+@app.get("/reports/{file}")
+def report(file: str) -> FileResponse:
+    return _file(kept.lake() / "reports", file)
+
+
+@app.get("/docs/{path:path}")
+def data_docs(path: str) -> FileResponse:
+    return _file(kept.lake() / "quality" / "docs", *path.split("/"))
+
+
+def _file(directory: Path, *parts: str) -> FileResponse:
+    found = kept.inside(directory, *parts)
+    if found is None:
+        raise HTTPException(404, "There is no such file.")
+    return FileResponse(found, headers=GUARDED)
+
+
+def _page(template: str, request: Request, **shown: Any) -> HTMLResponse:
+    at = request.scope.get("root_path", "").rstrip("/")
+    return HTMLResponse(_templates.get_template(template).render(at=at, **shown), headers=GUARDED)
