@@ -48,8 +48,14 @@ OPTIONS = {
     "spark.sql.streaming.numRecentProgressUpdates": "10000",
 }
 
-# For small lakes: compiling the code that Spark generates for a query takes longer than interpreting the query.
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+SMALL = {
+    # Compiling the code that Spark generates for a query takes longer than interpreting the query.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Each sort, aggregation and broadcast begins with a page, by default of up to 64 MB, for rows that fit into one of these.
+    "spark.buffer.pageSize": "1m",
+}
+"""What small lakes need, with `compiler = "quick"`."""
 
 
 def spark_session(settings: Spark, *, log_file: Path, java_options: str = "") -> SparkSession:
@@ -62,7 +68,7 @@ def spark_session(settings: Spark, *, log_file: Path, java_options: str = "") ->
     logging.basicConfig(filename=log_file)  # a Ctrl-C in the middle of a call into the JVM is logged with a stack trace
     options = {
         **OPTIONS,
-        **(INTERPRETED if settings.compiler == "quick" else {}),
+        **(SMALL if settings.compiler == "quick" else {}),
         "spark.driver.extraClassPath": _class_path(),
         "spark.driver.extraJavaOptions": f"{_java_options(log_file)} {java_options}".strip(),
         **settings.options,
@@ -93,6 +99,10 @@ def _java_options(log_file: Path) -> str:
         "-Xshare:auto",
         # Small heaps and few cores: the default collector's own threads took 5 % of the CPU.
         "-XX:+UseParallelGC",
+        # What Spark's classes need: on the way there from the default of 21 MB, each step is a collection of everything.
+        "-XX:MetaspaceSize=192m",
+        # Hadoop starts `chmod` and `readlink` for local files, a dozen times for a commit; this way without a helper between.
+        "-Djdk.lang.Process.launchMechanism=VFORK",
     ]
     if CLASS_ARCHIVE.exists():
         options.append(f"-XX:SharedArchiveFile={CLASS_ARCHIVE}")
