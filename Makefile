@@ -1,10 +1,11 @@
 # The front door. Everything a target needs is set up by it, once.
 SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-# Small lakes: generating code for a plan takes longer than interpreting it.
+# What `make airflow` works on.
 LAKE ?= demo
 LANDING ?=
 PORT ?= 8080
+# Small lakes: generating code for a plan takes longer than interpreting it.
 QUICK := PARITY_SPARK__COMPILER=quick
 COMPILE := .venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header

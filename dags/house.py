@@ -7,6 +7,7 @@ from typing import Any
 
 from airflow.sdk import Asset, Param, Variable
 from airflow.sdk.definitions.context import Context
+from airflow.sdk.exceptions import AirflowSkipException
 
 from parity_command import PROJECT, VERDICT
 
@@ -43,16 +44,12 @@ def told_failure(context: Context) -> None:
 
 def was_a_difference(context: Context) -> None:
     """Before a repair is offered: only for a difference. What could not be compared has nothing to repair."""
-    from airflow.sdk.exceptions import AirflowSkipException
-
     if not context["ti"].xcom_pull(task_ids="reconcile", key=VERDICT):
         raise AirflowSkipException("The reconciliation failed for another reason than a difference: see its error.")
 
 
-def has_a_landing(context: Context) -> None:
+def has_a_landing(_context: Context) -> None:
     """Before ingestion: where no landing directory is named, the log is written by somebody else."""
-    from airflow.sdk.exceptions import AirflowSkipException
-
     if not Variable.get("parity_landing", default=""):
         raise AirflowSkipException("The variable parity_landing is not set: nothing is ingested here.")
 
@@ -79,8 +76,8 @@ QUICK: dict[str, Any] = {"retries": 1, "retry_delay": timedelta(seconds=5), "exe
 
 def results_param(description: str) -> Param:
     return Param(
-        [],
-        type="array",
+        None,
+        type=["null", "array"],
         title="Results",
         description=description,
         items={"type": "string", "enum": RESULTS},

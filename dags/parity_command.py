@@ -80,7 +80,7 @@ class ParityOperator(BaseOperator):
             os.killpg(self._process.pid, signal.SIGTERM)
 
     def _run(self, line: Sequence[str]) -> tuple[int, str, str]:
-        """The exit code, the answer and the progress, each line logged when it comes."""
+        """The exit code, the answer and the progress; the progress is logged when it comes, the answer after it."""
         self._process = process = subprocess.Popen(
             line,
             cwd=PROJECT,
@@ -93,18 +93,17 @@ class ParityOperator(BaseOperator):
             preexec_fn=_end_with_this_task if sys.platform == "linux" else None,
         )
         assert process.stdout is not None and process.stderr is not None
-        progress: list[str] = []
-        beside = threading.Thread(target=self._logged, args=(process.stderr, progress))
-        beside.start()
         answer: list[str] = []
-        self._logged(process.stdout, answer)
-        beside.join()
-        return process.wait(), "\n".join(answer).strip(), "\n".join(progress)
-
-    def _logged(self, lines: Any, kept: list[str]) -> None:
-        for line in lines:
-            kept.append(line.rstrip())
+        aside = threading.Thread(target=answer.extend, args=(process.stdout,))
+        aside.start()
+        progress = []
+        for line in process.stderr:
+            progress.append(line.rstrip())
+            self.log.info("%s", progress[-1])
+        aside.join()
+        for line in answer:
             self.log.info("%s", line.rstrip())
+        return process.wait(), "".join(answer).strip(), "\n".join(progress)
 
 
 def command_line(command: str, options: Mapping[str, Any]) -> list[str]:
@@ -127,9 +126,12 @@ def verdict(answer: str) -> str:
 
 
 def reason(progress: str) -> str:
-    """The command's own message of why it could not: from its cross to its end."""
-    _, _, told = progress.rpartition("✗ ")
-    return told.strip()
+    """The command's own message of why it could not: from its cross to its end, or what its box says of a wrong option."""
+    _, cross, told = progress.rpartition("✗ ")
+    if cross:
+        return told.strip()
+    boxed = [line.strip("│ ") for line in progress.splitlines() if line.startswith("│")]
+    return " ".join(boxed) or progress.strip()
 
 
 def _end_with_this_task() -> None:

@@ -48,8 +48,8 @@ with DAG(
         "first": moment_param("From", "First window start, included."),
         "to": moment_param("To", "Last window start, excluded."),
         "tolerance": Param(
-            [],
-            type="array",
+            None,
+            type=["null", "array"],
             title="Tolerance",
             description="Allowed difference of a value column, one a line, e.g. bubbles=0.5. Nothing else is tolerated.",
             items={"type": "string", "pattern": "^[a-z][a-z0-9_]*=[0-9]+([.][0-9]+)?$"},

@@ -20,7 +20,12 @@ from house import COMMON, LAKE, PINNED, QUICK, RUN, results_param
 from parity_command import ParityOperator
 
 RECOMPUTE, REBUILD, REJECT = "Recompute batch", "Rebuild the stream", "Reject"
-ASKED = {"lake": LAKE, "result": "{{ params.result }}", "from": "{{ params.first or '' }}", "to": "{{ params.to or '' }}"}
+ASKED = {
+    "lake": LAKE,
+    "result": "{{ params.result }}",
+    "from": "{{ params.first or '' }}",
+    "to": "{{ params.to or '' }}",
+}
 
 with DAG(
     "repair_after_reconciliation",
@@ -41,7 +46,9 @@ with DAG(
         "verdict": Param("", type="string", title="Verdict", description="What it found; filled in by it."),
         "result": results_param("Which results are repaired; none for all."),
         "candidate": Param("kappa", type="string", title="Candidate", description="Who was judged; filled in."),
-        "first": Param("", type="string", title="From", description="First window start, included; empty for no bound."),
+        "first": Param(
+            "", type="string", title="From", description="First window start, included; empty for no bound."
+        ),
         "to": Param("", type="string", title="To", description="Last window start, excluded; empty for no bound."),
     },
     **{**COMMON, "dagrun_timeout": timedelta(days=2)},

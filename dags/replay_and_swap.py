@@ -56,7 +56,5 @@ with DAG(
         response_timeout=timedelta(days=1),
         execution_timeout=None,
     )
-    swap = ParityOperator(
-        task_id="swap", command="swap", options={"lake": LAKE, "result": RESULT, "to": NEW}, **QUICK
-    )
+    swap = ParityOperator(task_id="swap", command="swap", options={"lake": LAKE, "result": RESULT, "to": NEW}, **QUICK)
     pin >> replay >> compare >> approval >> swap

@@ -1,0 +1,184 @@
+"""The DAGs as Airflow reads them: they import, they are careful, and their forms refuse what the commands would."""
+
+import copy
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.dag_processing.dagbag import DagBag
+from airflow.sdk import DAG, Param
+from airflow.sdk.exceptions import ParamValidationError
+from airflow.sdk.execution_time import macros
+from airflow.serialization.serialized_objects import DagSerialization
+
+from house import RESULTS
+from parity_command import ParityOperator, command_line
+
+EXPECTED = {
+    "batch_recompute": "0 0 * * *",
+    "data_quality": "30 2 * * *",
+    "maintenance": "0 4 * * 0",
+    "reconciliation": "Partitioned Asset",
+    "repair_after_reconciliation": "None",
+    "replay_and_swap": "None",
+    "stream_increment": "*/5 * * * *",
+}
+
+
+@pytest.fixture(scope="module")
+def bag() -> DagBag:
+    return DagBag(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
+
+
+def _scheduled(bag: DagBag, name: str) -> Any:
+    """The DAG as the scheduler gets it."""
+    return DagSerialization.deserialize_dag(DagSerialization.serialize_dag(bag.dags[name]))
+
+
+def _param(bag: DagBag, dag: str, field: str) -> Param:
+    """A field of the form; resolving a value changes it, so everybody gets one of their own."""
+    return copy.deepcopy(bag.dags[dag].params.get_param(field))
+
+
+def test_every_dag_is_imported(bag: DagBag) -> None:
+    assert not bag.import_errors
+    assert set(bag.dags) == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_dag_has_its_schedule_and_never_catches_up(bag: DagBag, name: str) -> None:
+    dag = _scheduled(bag, name)
+    assert dag.timetable.summary == EXPECTED[name]
+    assert not dag.catchup
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_dag_is_set_up_as_a_careful_user_would(bag: DagBag, name: str) -> None:
+    dag = bag.dags[name]
+    assert dag.doc_md and dag.description and "parity" in dag.tags
+    assert dag.dagrun_timeout is not None and dag.max_active_runs <= 4
+    for task in dag.tasks:
+        assert task.owner == "data-platform"
+        assert task.on_failure_callback, f"{task.task_id} fails without a word"
+        if isinstance(task, ParityOperator):
+            assert task.execution_timeout is not None and task.retries >= 1
+            assert task.options["lake"] == "{{ var.value.parity_lake }}"
+
+
+def test_what_may_not_overlap_itself_does_not(bag: DagBag) -> None:
+    for name in ("stream_increment", "batch_recompute", "maintenance", "reconciliation"):
+        assert bag.dags[name].max_active_runs == 1
+
+
+def test_an_approval_has_a_time_limit(bag: DagBag) -> None:
+    for name, task in (("repair_after_reconciliation", "decision"), ("replay_and_swap", "approval")):
+        assert bag.dags[name].get_task(task).response_timeout is not None
+
+
+def test_a_recompute_publishes_the_asset_of_every_result_and_reconciliation_waits_for_all(bag: DagBag) -> None:
+    published = {asset.name for asset in bag.dags["batch_recompute"].get_task("recompute").outlets}
+    assert published == {f"batch_{name}" for name in RESULTS}
+    awaited = {key.name for key, _ in _scheduled(bag, "reconciliation").timetable.asset_condition.iter_assets()}
+    assert awaited == published
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_form_can_be_sent_as_it_is_and_explains_each_field(bag: DagBag, name: str) -> None:
+    for field in bag.dags[name].params:
+        param = _param(bag, name, field)
+        param.resolve()
+        assert param.description and param.schema.get("title"), f"{field} is not explained"
+
+
+@pytest.mark.parametrize(
+    ("dag", "field", "value"),
+    [
+        ("reconciliation", "candidate", "nobody"),
+        ("reconciliation", "candidate", "@0"),
+        ("reconciliation", "result", ["nothing"]),
+        ("reconciliation", "result", "team_scores"),
+        ("reconciliation", "result", ["team_scores", "team_scores"]),
+        ("reconciliation", "first", "yesterday"),
+        ("reconciliation", "first", "2026-03-01T10:00"),
+        ("reconciliation", "tolerance", ["bubbles"]),
+        ("reconciliation", "tolerance", ["bubbles=-1"]),
+        ("reconciliation", "recompute", "perhaps"),
+        ("batch_recompute", "day", "1 March"),
+        ("replay_and_swap", "result", "nothing"),
+        ("replay_and_swap", "way", "by hand"),
+        ("repair_after_reconciliation", "reconciliation", "../../etc/passwd"),
+    ],
+)
+def test_a_wrong_value_is_refused(bag: DagBag, dag: str, field: str, value: Any) -> None:
+    with pytest.raises(ParamValidationError):
+        _param(bag, dag, field).resolve(value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("candidate", "@12"),
+        ("result", ["team_scores", "level_ups"]),
+        ("first", "2026-03-01T10:00:00Z"),
+        ("first", "2026-03-01T10:00:00.000+00:00"),
+        ("first", None),
+        ("tolerance", ["bubbles=0.5", "players=1"]),
+    ],
+)
+def test_a_right_value_is_taken(bag: DagBag, field: str, value: Any) -> None:
+    assert _param(bag, "reconciliation", field).resolve(value) == value
+
+
+PIN = {"log_version": 3, "live": dict.fromkeys(RESULTS, 1), "to_replay": dict.fromkeys(RESULTS, 2)}
+RUNS: list[dict[str, Any]] = [
+    {},
+    {"partition_key": "2026-03-01"},
+    {"result": ["team_scores", "level_ups"], "candidate": "@2", "tolerance": ["bubbles=0.5"], "recompute": True},
+    {"first": "2026-03-01T10:00:00Z", "to": "2026-03-02T10:00:00+00:00", "day": "2026-03-01"},
+]
+
+
+def _xcom(task_ids: str, key: str = "return_value") -> Any:
+    if key != "return_value":
+        return "somebody"
+    return {"pin": PIN, "decision": ["leave_it"], "compare": "what changed"}[task_ids]
+
+
+def _rendered(dag: DAG, task: ParityOperator, given: dict[str, Any]) -> list[str]:
+    params = {name: dag.params.get_param(name).value for name in dag.params}
+    several = {"result"} if isinstance(params.get("result"), str) else set()  # a form for one result takes no list
+    context = {
+        "params": {name: given.get(name, value) if name not in several else value for name, value in params.items()},
+        "dag": dag,
+        "run_id": "manual__2026-03-01T00:00:00+00:00",
+        "dag_run": SimpleNamespace(partition_key=given.get("partition_key")),
+        "ti": SimpleNamespace(xcom_pull=_xcom),
+        "var": {"value": SimpleNamespace(parity_lake="lake", get=lambda *_: "landing")},
+        "macros": macros,
+    }
+    rendered = task.render_template(dict(task.options), context, task.get_template_env(dag))
+    return command_line(task.command, rendered)
+
+
+def test_every_command_is_written_down_for_the_real_command_line(bag: DagBag) -> None:
+    """`test_inside_airflow.py` parses them in the project's environment."""
+    lines = [
+        _rendered(dag, task, given)
+        for dag in bag.dags.values()
+        for task in dag.tasks
+        if isinstance(task, ParityOperator)
+        for given in RUNS
+    ]
+    assert next(line[:6] for line in lines if line[1] == "reconcile") == [
+        "parity",
+        "reconcile",
+        "--lake",
+        "lake",
+        "--candidate",
+        "kappa",
+    ]
+    assert not [part for line in lines for part in line if "{{" in part or part == "None"]
+    Path(os.environ["AIRFLOW_HOME"], "commands.json").write_text(json.dumps(lines))

@@ -1,0 +1,137 @@
+"""The pages of the plugin: for logged-in users only, and nothing but what lies in the reports' directories."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from airflow.api_fastapi.core_api.security import get_user
+from fastapi.testclient import TestClient
+
+from pages.app import app
+from parity_plugin import ParityPlugin
+
+NAME = "reconciliation.manual__2026-03-01T00:00:00+00:00"
+VERDICT = {
+    "run": NAME,
+    "at": "2026-03-01T12:00:00+00:00",
+    "status": "differ",
+    "candidate": "<b>legacy</b>",
+    "sentence": "They differ: <script>alert(1)</script>",
+    "results": [{"equal": 7, "differing": 1234, "unexplained": 0}],
+}
+QUALITY = {
+    "run": "data_quality.one",
+    "at": "2026-03-01T12:00:00+00:00",
+    "status": "not met",
+    "tables": [
+        {
+            "table": "events",
+            "version": 3,
+            "met": False,
+            "failed": 1,
+            "page": "validations/one.html",
+            "expectations": [{"description": "no id twice", "met": False}, {"description": "a schema", "met": True}],
+        }
+    ],
+}
+
+
+@pytest.fixture
+def anonymous(lake: Path) -> TestClient:
+    for directory in ("reports", "quality/runs", "quality/docs/validations", "decisions"):
+        (lake / directory).mkdir(parents=True)
+    (lake / "reports" / f"{NAME}.json").write_text(json.dumps(VERDICT))
+    (lake / "reports" / f"{NAME}.html").write_text("<h1>the report</h1>")
+    (lake / "reports" / "failures.jsonl").write_text(
+        json.dumps(
+            {"at": "2026-03-01T12:00:00", "dag": "maintenance", "run": "r", "task": "t", "try": 1, "error": "<i>"}
+        )
+        + "\n"
+    )
+    (lake / "quality" / "runs" / "data_quality.one.json").write_text(json.dumps(QUALITY))
+    (lake / "quality" / "docs" / "index.html").write_text("<h1>Data Docs</h1>")
+    (lake / "quality" / "docs" / "validations" / "one.html").write_text("<h1>one validation</h1>")
+    (lake / "secret.json").write_text("{}")
+    (lake / "reports" / "link.html").symlink_to(lake / "secret.json")
+    return TestClient(app)
+
+
+@pytest.fixture
+def client(anonymous: TestClient) -> Iterator[TestClient]:
+    app.dependency_overrides[get_user] = lambda: "somebody"
+    yield anonymous
+    app.dependency_overrides.clear()
+
+
+PAGES = ["/", f"/runs/reconciliation/{NAME.partition('.')[2]}", f"/reports/{NAME}.html", "/docs/index.html"]
+
+
+@pytest.mark.parametrize("page", [*PAGES, "/openapi.json", "/docs", "/redoc"])
+def test_without_a_login_nothing_is_shown(anonymous: TestClient, page: str) -> None:
+    assert anonymous.get(page).status_code in (401, 404)
+    assert page not in PAGES or anonymous.get(page).status_code == 401
+
+
+def test_a_forged_token_is_refused(anonymous: TestClient, database: None) -> None:
+    from airflow.api_fastapi.app import create_app
+
+    create_app(apps="core")
+    assert anonymous.get("/", cookies={"_token": "e30.e30.e30"}).status_code in (401, 403)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_with_a_login_every_page_is_shown_and_guarded(client: TestClient, page: str) -> None:
+    answer = client.get(page)
+    assert answer.status_code == 200
+    assert "connect-src 'none'" in answer.headers["Content-Security-Policy"]
+
+
+def test_the_overview_lists_what_was_kept(client: TestClient) -> None:
+    page = client.get("/").text
+    assert "1,234" in page and "✗ differ" in page and "✗ not met" in page
+    assert "&lt;b&gt;legacy&lt;/b&gt;" in page and "&lt;i&gt;" in page
+
+
+def test_the_page_of_a_run_shows_its_verdict_and_its_report(client: TestClient) -> None:
+    page = client.get(PAGES[1]).text
+    assert "They differ: &lt;script&gt;" in page and "<script>" not in page
+    assert f"/reports/{NAME.replace(':', '%3A').replace('+', '%2B')}.html" in page
+
+
+def test_the_page_of_a_validation_names_what_is_not_met(client: TestClient) -> None:
+    page = client.get("/runs/data_quality/one").text
+    assert "no id twice" in page and "1 of 2" in page and "a schema" not in page
+    assert client.get("/docs/validations/one.html").text == "<h1>one validation</h1>"
+
+
+def test_a_run_without_a_report_says_so(client: TestClient) -> None:
+    assert "has left no report" in client.get("/runs/batch_recompute/x").text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/reports/../secret.json",
+        "/reports/..%2Fsecret.json",
+        "/reports/%2e%2e%2fsecret.json",
+        "/reports/link.html",
+        "/reports/.hidden",
+        "/docs/../runs/data_quality.one.json",
+        "/docs/%2e%2e/runs/data_quality.one.json",
+        "/docs//etc/passwd",
+        "/docs/validations/../../runs/data_quality.one.json",
+        "/docs/%00",
+        "/runs/../secret.json",
+    ],
+)
+def test_no_address_leaves_the_directory_of_the_reports(client: TestClient, address: str) -> None:
+    assert client.get(address).status_code == 404
+
+
+def test_a_run_that_is_named_like_a_path_finds_nothing(client: TestClient) -> None:
+    assert "has left no report" in client.get("/runs/x/..%5c..%5csecret").text
+
+
+def test_the_interface_gets_an_entry_and_a_tab() -> None:
+    assert {view["destination"] for view in ParityPlugin.external_views} == {"nav", "dag_run"}
