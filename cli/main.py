@@ -14,6 +14,7 @@ from cli import (
     look,
     maintain,
     pin,
+    quality,
     relog,
     reprocess,
     savepoints,
@@ -34,6 +35,7 @@ app.command("stream")(jobs.stream)
 app.command("recompute")(jobs.recompute)
 app.command("legacy")(jobs.legacy)
 app.command("reconcile")(compare.reconcile)
+app.command("quality")(quality.quality)
 app.command("pin")(pin.pin)
 app.command("decide")(decide.decide)
 app.command("show")(look.show)

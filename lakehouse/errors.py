@@ -65,5 +65,9 @@ class NothingToCompare(ParityError):
     """A comparison cannot be made: something that it needs has not been computed."""
 
 
+class NotValidated(ParityError):
+    """A validation cannot be made: a table that is not there, or an expectation that could not be evaluated."""
+
+
 class StreamFailed(ParityError):
     """A streaming query ended with an error of its own."""

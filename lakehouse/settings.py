@@ -107,6 +107,14 @@ class Stream(Section):
     interval: Duration = timedelta(seconds=1)
 
 
+class Quality(Section):
+    late: Annotated[float, Field(ge=0, le=1)] = 0.25
+    duplicates: Annotated[float, Field(ge=0, le=1)] = 0.1
+    quarantined: Annotated[float, Field(ge=0, le=1)] = 0.02
+    log_age: Duration = timedelta(days=7)
+    result_lag: Duration = timedelta(hours=1)
+
+
 class Spark(Section):
     master: str = "local[*]"
     compiler: Literal["quick", "full"] = "full"
@@ -131,6 +139,7 @@ class Settings(BaseSettings):
     retention: Retention = Retention()
     ingestion: Ingestion = Ingestion()
     stream: Stream = Stream()
+    quality: Quality = Quality()
     spark: Spark = Spark()
 
     @property

@@ -10,20 +10,8 @@ from pyspark.sql import SparkSession
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings
 from lakehouse.tables import append, create_table
+from lakehouse.verdicts import DIFFERENCES, RECONCILIATIONS, SCHEMAS
 from reconciliation.verdict import Verdict
-
-RECONCILIATIONS, DIFFERENCES = "reconciliations", "differences"
-SCHEMAS = {
-    RECONCILIATIONS: (
-        "id string, at timestamp, candidate string, policy string, result string, version int, log_version long, "
-        "status string, keys long, compared long, equal long, differing long, in_flight long, unexplained long, "
-        "audit_balanced boolean, verdict string"
-    ),
-    DIFFERENCES: (
-        "id string, result string, version int, key string, window_start string, window_end string, batch string, "
-        "candidate string, differing array<string>, causes array<string>, event_ids array<string>, evidence string"
-    ),
-}
 
 
 def keep(spark: SparkSession, lake: Lake, verdict: Verdict, settings: Settings) -> None:

@@ -1,0 +1,103 @@
+"""`parity quality`: whether the tables are as they must be, for people and for machines."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from cli.console import answers, notes, progress, results_from, session_for, settings_from, told_errors
+from cli.options import ConfigOption, Format, FormatOption, LakeOption, LogVersionOption, ResultsOption
+
+if TYPE_CHECKING:
+    from quality.outcome import CheckedTable, QualityRun
+
+SAMPLE = 2
+
+
+def quality(
+    lake: LakeOption,
+    table: Annotated[
+        list[str] | None,
+        typer.Option("--table", help="A table by its name; may be repeated. All by default.", metavar="NAME"),
+    ] = None,
+    result: ResultsOption = None,
+    log_version: LogVersionOption = None,
+    run: Annotated[
+        str | None, typer.Option(help="The name of the run; the time in UTC by default.", metavar="NAME")
+    ] = None,
+    format: FormatOption = Format.text,
+    config: ConfigOption = None,
+) -> None:
+    """Check every table at a pinned version, and write Data Docs. Exit code 0 all met, 1 something not, 2 could not."""
+    from datetime import UTC, datetime
+
+    from lakehouse.lake import open_lake
+    from lakehouse.reports import run_name
+
+    with told_errors(lake / "logs" / "spark.log"):
+        moment = datetime.now(UTC)
+        name = run_name(run or f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}")
+        settings = settings_from(config)
+        opened = open_lake(lake)
+        results = results_from(settings, result, opened)
+        spark = session_for(opened, settings)
+        from quality.validate import validate
+
+        with progress("Validate") as told:
+            found = validate(
+                spark, opened, results, settings,
+                run=name, moment=moment, log_version=log_version, tables=table or (), progress=told,
+            )  # fmt: skip
+        if format is Format.json:
+            answers.out(json.dumps(found.as_dict(), ensure_ascii=False), highlight=False)
+        else:
+            _show(found)
+            answers.print(
+                f"Data Docs: {lake / 'quality' / 'docs' / 'index.html'}", markup=False, highlight=False, soft_wrap=True
+            )
+        notes.print(f"Quality: {found.status}", highlight=False)
+    raise typer.Exit(found.exit_code)
+
+
+def _show(found: "QualityRun") -> None:
+    rows = Table(
+        title=f"Quality at log version {found.log_version}", title_justify="left", box=None, padding=(0, 2, 0, 0)
+    )
+    for name, side in (
+        ("table", "left"),
+        ("quality", "left"),
+        ("met", "right"),
+        ("failed", "right"),
+        ("pinned", "left"),
+    ):
+        rows.add_column(name, justify="right" if side == "right" else "left", no_wrap=True)
+    for each in found.tables:
+        verdict = "[red]✗ not met[/]" if each.failed else "[green]✓ met[/]"
+        rows.add_row(
+            escape(each.table), verdict, str(len(each.expectations) - each.failed), str(each.failed), _pin(each)
+        )
+    for missing in found.absent:
+        rows.add_row(escape(missing["table"]), "[dim]not there[/]", "", "", "")
+    answers.print(rows)
+    for each in found.tables:
+        for line in _failures(each):
+            answers.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _pin(table: "CheckedTable") -> str:
+    said = {"version": table.version, **table.pinned}
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in said.items())
+
+
+def _failures(table: "CheckedTable") -> list[str]:
+    """Each expectation that is not met in a sentence, with a sample of what was found."""
+    lines = []
+    for each in table.expectations:
+        if not each.met:
+            lines.append(f"{table.table}: {each.name}. {each.description} Found: {each.observed}.")
+            lines += [
+                "  e.g. " + ", ".join(f"{name} {value}" for name, value in row.items()) for row in each.sample[:SAMPLE]
+            ]
+    return lines

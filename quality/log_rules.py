@@ -1,0 +1,144 @@
+"""The rules of the log: order, marks, balance with what the commits say, shares, freshness."""
+
+from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, SCHEMAS
+from quality.pins import Pin
+from quality.rules import Columns, Figure, NoRow, Rule, at, equals, given, known, not_after, unique
+from transformations.durations import iso, milliseconds, to_millis, written
+from transformations.kinds import KINDS
+
+ORIGIN = ("batch", "file", "line")
+PLACE = ("seq", "event_id", "kind")
+ALWAYS = ("seq", "event_time", "high_water", "occurred_at", "event_id", "kind", "ingested_at", "fingerprint", "raw")
+
+
+def event_rules(pin: Pin) -> list[Rule]:
+    bounds, clock, allowed = pin.settings.quality, pin.settings.clock, pin.settings.lateness.allowed
+    late = f"unix_millis(event_time) <= unix_millis(high_water) - {milliseconds(allowed)}"
+    future = f"unix_millis(coalesce(received_at, ingested_at)) + {milliseconds(clock.future)}"
+    return [
+        Columns(SCHEMAS[EVENTS]),
+        given((*ALWAYS, *ORIGIN), PLACE),
+        unique(["event_id"]),
+        known("kind", (kind.name for kind in KINDS), PLACE),
+        *_required(),
+        NoRow(
+            "places have no gap",
+            "seq counts the events from 1 on, without a gap and without a place that is taken twice.",
+            "seq <> _seq_before + 1",
+            ("_seq_before", *PLACE),
+        ),
+        NoRow(
+            "the mark never falls",
+            "high_water never decreases in the order of arrival.",
+            "high_water < _mark_before",
+            (*PLACE, "_mark_before", "high_water"),
+        ),
+        NoRow(
+            "the mark is the greatest time so far",
+            "high_water is the greatest event time among the events up to and including the event.",
+            "high_water is distinct from _greatest",
+            (*PLACE, "event_time", "high_water", "_greatest"),
+        ),
+        NoRow(
+            "no event is beyond its mark",
+            "event_time is not after high_water.",
+            "event_time > high_water",
+            (*PLACE, "event_time", "high_water"),
+        ),
+        NoRow(
+            "times are possible",
+            f"event_time is not before {iso(clock.floor)}, at most {written(clock.future)} after it was received, and in "
+            "whole milliseconds.",
+            f"event_time < {at(clock.floor)} or unix_millis(event_time) > {future} or pmod(unix_micros(event_time), 1000) > 0",
+            (*PLACE, "event_time", "received_at", "ingested_at"),
+        ),
+        NoRow(
+            "hashes are those of the ids",
+            "id_hash, by which copies are looked for, is the hash of event_id.",
+            "id_hash is distinct from xxhash64(event_id)",
+            (*PLACE, "id_hash"),
+        ),
+        not_after("ingested_at", pin.moment, PLACE),
+        equals(
+            "balance",
+            f"There are as many events as the commits of the log say: {pin.position.seq:,}.",
+            "count(1)",
+            pin.position.seq,
+        ),
+        Figure(
+            "share of late events",
+            f"At most {bounds.late:.1%} of the events came more than the allowed {written(allowed)} behind the mark.",
+            f"coalesce(avg(if({late}, 1D, 0D)), 0D)",
+            most=bounds.late,
+            unit="share",
+        ),
+        Figure(
+            "freshness",
+            f"The newest event was ingested at most {written(bounds.log_age)} before the validation at {iso(pin.moment)}.",
+            f"coalesce(({to_millis(pin.moment)} - unix_millis(max(ingested_at))) / 1000D, 0D)",
+            most=bounds.log_age.total_seconds(),
+            unit="seconds",
+        ),
+    ]
+
+
+def duplicate_rules(pin: Pin) -> list[Rule]:
+    shows = ("event_id", *ORIGIN)
+    rules: list[Rule] = [
+        Columns(SCHEMAS[DUPLICATES]),
+        given(("event_id", "kind", "occurred_at", "ingested_at", "raw", *ORIGIN), shows),
+        unique(ORIGIN),
+        NoRow("copies have an original", "Each copy has an event of the log with its id.", "_same is null", shows),
+        NoRow(
+            "copies say what the original says",
+            "A copy has the content of the event that the log has; one with other content belongs into the quarantine.",
+            "not _same",
+            shows,
+        ),
+        not_after("ingested_at", pin.moment, shows),
+        _share("duplicate", pin.settings.quality.duplicates, "count(1)", pin),
+    ]
+    return [*rules, _balance("duplicates", "count(1)", pin.position.duplicates)] if pin.counts_are_known else rules
+
+
+def quarantine_rules(pin: Pin) -> list[Rule]:
+    shows = ("reason", *ORIGIN)
+    waiting = "coalesce(sum(if(_waiting, 1, 0)), 0)"
+    rules: list[Rule] = [
+        Columns(SCHEMAS[QUARANTINE]),
+        given(("reason", "ingested_at", "raw", *ORIGIN), shows),
+        unique(ORIGIN),
+        NoRow("reasons are said", "Each line has a reason in words.", "trim(reason) = ''", shows),
+        not_after("ingested_at", pin.moment, shows),
+        _share("quarantined", pin.settings.quality.quarantined, waiting, pin),
+    ]
+    return [*rules, _balance("lines that wait", waiting, pin.position.quarantined)] if pin.counts_are_known else rules
+
+
+def _required() -> list[NoRow]:
+    """What the declaration of a kind requires."""
+    return [
+        NoRow(
+            f"{kind.name} is complete",
+            f"An event of kind {kind.name} has {', '.join(names)}.",
+            f"kind = '{kind.name}' and ({' or '.join(f'`{name}` is null' for name in names)})",
+            (*PLACE, *names),
+        )
+        for kind in KINDS
+        if (names := [field.name for field in kind.fields if field.required])
+    ]
+
+
+def _share(which: str, most: float, measure: str, pin: Pin) -> Figure:
+    lines = pin.position.seq + pin.position.duplicates + pin.position.quarantined
+    return Figure(
+        f"share of {which} lines",
+        f"At most {most:.1%} of the {lines:,} lines that were delivered are {which}.",
+        f"{measure} / {max(lines, 1)}D",
+        most=most,
+        unit="share",
+    )
+
+
+def _balance(what: str, measure: str, count: int) -> Figure:
+    return equals("balance", f"There are as many {what} as the commits of the log say: {count:,}.", measure, count)

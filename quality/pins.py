@@ -1,0 +1,47 @@
+"""The pin: the version of the log at which a lake is validated, and the moment. Nothing below asks for the time."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from lakehouse.lake import Lake
+from lakehouse.log import QUARANTINE, Position, known_version, newest_version, position
+from lakehouse.notes import note
+from lakehouse.settings import Settings
+
+
+@dataclass(frozen=True)
+class Pin:
+    """`lake` has the log that is validated; `moment` is when."""
+
+    lake: Lake
+    version: int
+    position: Position
+    asked: bool
+    """Whether somebody asked for this version. If not, it is the newest one."""
+    settings: Settings
+    moment: datetime
+
+    @property
+    def high_water(self) -> datetime | None:
+        """The mark of the log there, none if it is empty."""
+        return self.position.high_water
+
+    def lag(self, version: int) -> timedelta:
+        """How far a version of the log is behind the pin, in event time."""
+        reached = position(self.lake, version).high_water
+        if reached is None or self.high_water is None:
+            return timedelta()
+        return max(self.high_water - reached, timedelta())
+
+    @property
+    def counts_are_known(self) -> bool:
+        """Whether the rows that were aside then are known: a requeue later on adds rows that look as if they had been."""
+        requeued = note(self.lake, self.lake.of_log(QUARANTINE)).get("requeued", False)
+        return not requeued or self.version == newest_version(self.lake)
+
+
+def pinned(lake: Lake, settings: Settings, *, log_version: int | None, moment: datetime) -> Pin:
+    """The pin at `log_version`, or at the newest version of the log."""
+    whole = replace(lake, since=0)
+    version = known_version(whole, log_version, option="--log-version")
+    return Pin(whole, version, position(whole, version), log_version is not None, settings, moment)

@@ -1,0 +1,77 @@
+"""Pseudonyms: what a check may show of a row does not name a person.
+
+Great Expectations keeps samples of what it finds and shows them. So the frame that it sees has personal columns replaced
+by a keyed hash, HMAC-SHA-256 of 128 bits: equal stays equal, and distinct stays distinct, so keys are as unique as they
+were. The key belongs to the lake and lies beside the pages, readable for its owner only: LAKE/quality/key.
+"""
+
+import hashlib
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, StructField
+
+from transformations.kinds import personal
+
+KEY_BYTES = 32
+BLOCK = hashlib.sha256().block_size
+HEX_DIGITS = 32
+HIDDEN = ("raw",)
+"""Columns that hold a whole line, whatever is in it."""
+
+
+def lake_key(file: Path) -> bytes:
+    """The key in `file`, made on first use."""
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return bytes.fromhex(file.read_text())
+    with os.fdopen(descriptor, "w") as opened:
+        opened.write(secrets.token_hex(KEY_BYTES))
+    return bytes.fromhex(file.read_text())
+
+
+def pseudonymised(rows: DataFrame, key: bytes, *, objects: Sequence[str] = ()) -> DataFrame:
+    """`rows` with the same columns, of the same types, but without names of persons and whole lines.
+
+    `objects` are columns that hold an object as JSON.
+    """
+    found = {field.name: _replaced(field, key, objects) for field in rows.schema}
+    return rows.withColumns({name: replaced for name, replaced in found.items() if replaced is not None})
+
+
+def _replaced(field: StructField, key: bytes, objects: Sequence[str]) -> Column | None:
+    value = F.col(field.name)
+    if isinstance(field.dataType, BinaryType):
+        return _hashed(value, key).cast("binary") if field.name in HIDDEN else None
+    if field.name in personal() or field.name in HIDDEN:
+        return _pseudonym(value, key)
+    return _within(value, key) if field.name in objects else None
+
+
+def _pseudonym(value: Column, key: bytes) -> Column:
+    """A text that is empty or not there stays so."""
+    told = value.cast("string")
+    return F.when(told == "", told).when(told.isNotNull(), F.concat(F.lit("person-"), _hashed(told, key)))
+
+
+def _within(json: Column, key: bytes) -> Column:
+    """An object as JSON with its personal fields replaced; what is no object is shown as null."""
+    parsed = F.from_json(json, "map<string, string>")
+    names = F.array(*(F.lit(name) for name in personal()))
+    changed = F.transform_values(
+        parsed, lambda name, value: F.when(F.array_contains(names, name), _pseudonym(value, key)).otherwise(value)
+    )
+    return F.to_json(changed)
+
+
+def _hashed(value: Column, key: bytes) -> Column:
+    """HMAC-SHA-256 in Spark's own functions: a Python function would start workers."""
+    padded = key.ljust(BLOCK, b"\0")
+    inner, outer = (F.lit(bytes(byte ^ pad for byte in padded)) for pad in (0x36, 0x5C))
+    first = F.unhex(F.sha2(F.concat(inner, value.cast("binary")), 256))
+    return F.substring(F.sha2(F.concat(outer, first), 256), 1, HEX_DIGITS)

@@ -1,0 +1,32 @@
+"""What the log has in all, for the results that must have as much: one pass over it for every version that is asked for."""
+
+from collections.abc import Callable, Iterable
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from lakehouse.lake import Lake
+from lakehouse.log import log_at
+from transformations.result import Result, Total
+
+Totals = dict[Total, int]
+
+
+def totals_of(spark: SparkSession, results: Iterable[Result]) -> Callable[[Lake, int], Totals]:
+    """The totals that the declarations name, of a log at a version; each is computed once."""
+    wanted = sorted({value.total for result in results for value in result.values if value.total}, key=str)
+    known: dict[tuple[int, int, int], Totals] = {}
+
+    def totals(lake: Lake, version: int) -> Totals:
+        place = (lake.log, lake.since, version)
+        if place not in known:
+            sums = [
+                F.sum(F.when(F.col("kind") == total.kind, F.lit(1) if total.field is None else F.col(total.field)))
+                for total in wanted
+            ]
+            row = log_at(spark, lake, version).agg(F.lit(0), *(F.coalesce(each, F.lit(0)) for each in sums)).first()
+            assert row is not None
+            known[place] = dict(zip(wanted, map(int, row[1:]), strict=True))
+        return known[place]
+
+    return totals

@@ -1,0 +1,120 @@
+"""The validation of a lake: every table at its pinned version, its suite, and the pages.
+
+    parity quality --lake LAKE [--table NAME] [--log-version V] [--run NAME]
+
+It reads versions of tables that are complete, beside the streams and never inside one.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lakehouse.errors import NotValidated
+from lakehouse.lake import Lake, write_json
+from lakehouse.locks import exclusive
+from lakehouse.reports import run_name
+from lakehouse.settings import Settings
+from lakehouse.terms import shared_log
+from quality.control_table import control_subjects
+from quality.expectations import suite, types_of
+from quality.history_tables import history_subjects
+from quality.log_tables import log_subjects
+from quality.outcome import Checked, CheckedTable, QualityRun
+from quality.pins import Pin, pinned
+from quality.pseudonyms import lake_key, pseudonymised
+from quality.rendering import observed
+from quality.result_tables import result_subjects
+from quality.rules import Columns, Rule
+from quality.site import Site, failures, quality_directory
+from quality.subjects import Absent, Subject
+from quality.totals import totals_of
+from transformations.durations import iso
+from transformations.result import Result
+
+Progress = Callable[[int, int], None]
+
+
+def validate(
+    spark: SparkSession,
+    lake: Lake,
+    results: Sequence[Result],
+    settings: Settings,
+    *,
+    run: str,
+    moment: datetime,
+    log_version: int | None = None,
+    tables: Sequence[str] = (),
+    progress: Progress = lambda _, __: None,
+) -> QualityRun:
+    """Check the tables (all, if none is named) at `log_version` or the newest one, write the pages, keep what was found."""
+    run_name(run)
+    at = pinned(shared_log(lake, results), settings, log_version=log_version, moment=moment)
+    with exclusive(spark, lake.lock_file("quality"), wait=True):
+        directory = quality_directory(lake)
+        key = lake_key(directory / "key")
+        present, absent = _chosen(list(_subjects(spark, at, results, key)), tables)
+        site = Site(directory, run, moment)
+        checked = []
+        for done, subject in enumerate(present):
+            progress(done, len(present))
+            checked.append(_checked(site, subject, key))
+        progress(len(present), len(present))
+        missing = [{"table": each.name, "why": each.why} for each in absent]
+        found = QualityRun(run, iso(moment), at.lake.log, at.version, checked, missing)
+        write_json(directory / "runs" / f"{run}.json", found.as_dict())
+        site.write()
+    return found
+
+
+def _subjects(spark: SparkSession, at: Pin, results: Sequence[Result], key: bytes) -> Iterator[Subject | Absent]:
+    totals = totals_of(spark, results)
+    yield from log_subjects(spark, at, key)
+    for result in results:
+        yield from result_subjects(spark, at, result, totals)
+    yield from control_subjects(spark, at)
+    yield from history_subjects(spark, at)
+
+
+def _chosen(found: list[Subject | Absent], tables: Sequence[str]) -> tuple[list[Subject], list[Absent]]:
+    """What there is to check, and what is not there; a name that is asked for has to be there."""
+    present = [each for each in found if isinstance(each, Subject)]
+    absent = [each for each in found if isinstance(each, Absent)]
+    if not tables:
+        return present, absent
+    why = {each.name: f" {each.why}" for each in absent}
+    for name in tables:
+        if name not in {each.name for each in present}:
+            raise NotValidated(
+                f"There is no table {name!r} to validate.{why.get(name, '')} "
+                f"There are: {', '.join(each.name for each in present)}."
+            )
+    return [each for each in present if each.name in tables], []
+
+
+def _checked(site: Site, subject: Subject, key: bytes) -> CheckedTable:
+    rows = subject.read()
+    declared, found = {each.name: each.dataType.simpleString() for each in subject.schema}, types_of(rows)
+    rows = pseudonymised(rows, key, objects=subject.objects)
+    # What is not as declared cannot be computed with: that alone is told then.
+    whole = all(found.get(name) == type_ for name, type_ in declared.items())
+    rules: list[Rule] = list(subject.rules()) if whole else [Columns(subject.schema)]
+    result = site.validated(suite(subject.name, rules), subject.prepare(rows) if whole else rows)
+    errors = failures(result)
+    if errors:
+        raise NotValidated(f"{subject.name} could not be validated: {errors[0].strip().splitlines()[0]}")
+    expectations = [_told(each) for each in result.results]
+    return CheckedTable(subject.name, subject.version, subject.pinned, expectations, site.page(subject.name))
+
+
+def _told(each: Any) -> Checked:
+    kwargs, result = each.expectation_config.kwargs, each.result
+    return Checked(
+        name=kwargs["rule"],
+        description=each.expectation_config.description or "",
+        met=bool(each.success),
+        observed=observed(kwargs, result),
+        unexpected=result.get("unexpected"),
+        sample=list(result.get("sample") or []),
+    )
