@@ -60,6 +60,7 @@ def reconcile(
         from reconciliation.history import keep
         from reconciliation.pins import controlled, pin
         from reconciliation.reconcile import reconcile as judge
+        from reconciliation.sentences import agreement
 
         if recompute:
             from batch_layer.recompute import recompute as compute
@@ -86,8 +87,6 @@ def reconcile(
                     )  # fmt: skip
                 write_report(spark, opened, results, settings, verdict, control=control, files=pages)
         if run is not None:
-            from reconciliation.sentences import agreement
-
             told = {**verdict.as_dict(), "run": run, "sentence": agreement(verdict)}
             told["results"] = [{**each, "differences": []} for each in told["results"]]
             write_json(report_file(opened, run, ".json"), told)
@@ -97,6 +96,7 @@ def reconcile(
             from cli.verdicts import show_verdict
 
             show_verdict(answers, verdict)
+            answers.print(agreement(verdict), highlight=False, soft_wrap=True)
         notes.print(f"Verdict: {verdict.status}", highlight=False)
     raise typer.Exit(verdict.exit_code)
 

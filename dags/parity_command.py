@@ -1,7 +1,7 @@
 """The one operator: it runs a `parity` command of the project's environment and maps its exit code.
 
     0  done, or the layers agree     the task succeeds; what the command answered is its XCom
-    1  they differ                   the task fails at once with the verdict as its error: a retry would differ again
+    1  they differ                   the task fails at once, its error is the verdict: a retry would differ again
     2  it could not be done          the task is retried, then fails with the command's own reason
     3  an unexpected error           the same; the lake's log file has the whole of it
 
@@ -27,7 +27,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 PARITY = PROJECT / ".venv" / "bin" / "parity"
 DIFFERS = 1
 VERDICT = "verdict"
-"""The XCom of a task that found a difference: what the command answered."""
+"""The XCom of a task that found a difference: what the command's answer comes to."""
 LONGEST = 20_000  # characters of an answer that are kept as XCom
 
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
@@ -65,8 +65,8 @@ class ParityOperator(BaseOperator):
         self.log.info("$ %s", " ".join(line))
         code, answer, progress = self._run([str(PARITY), *line[1:]])
         if code == DIFFERS and self.on_difference == "fails":
-            context["ti"].xcom_push(key=VERDICT, value=answer[-LONGEST:])
-            raise AirflowFailException(f"parity {self.command}: {verdict(answer)}")
+            context["ti"].xcom_push(key=VERDICT, value=conclusion(answer))
+            raise AirflowFailException(f"{conclusion(answer)}\n{beginning(answer)}")
         if code not in (0, DIFFERS):
             raise AirflowException(f"parity {self.command} ended with exit code {code}: {reason(progress) or answer}")
         if self.partition:
@@ -119,10 +119,15 @@ def command_line(command: str, options: Mapping[str, Any]) -> list[str]:
     return line
 
 
-def verdict(answer: str) -> str:
-    """What the command answered, short enough for an error message; the task's log has all of it."""
+def conclusion(answer: str) -> str:
+    """What the answer comes to: its last line."""
+    return answer.rpartition("\n")[2]
+
+
+def beginning(answer: str, most: int = 20) -> str:
+    """The first lines of the answer; the task's log has all of them."""
     lines = answer.splitlines()
-    return "\n".join(lines[:20] + ([f"... {len(lines) - 20} more lines in the log"] if len(lines) > 20 else []))
+    return "\n".join(lines[:most] + ([f"... {len(lines) - most} more lines in the log"] if len(lines) > most else []))
 
 
 def reason(progress: str) -> str:

@@ -15,7 +15,7 @@ from datetime import timedelta
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Param, TriggerRule
 
-from decision import BY, DecisionOperator
+from decision import DecisionOperator
 from house import COMMON, LAKE, PINNED, QUICK, RUN, results_param
 from parity_command import ParityOperator
 
@@ -57,7 +57,7 @@ with DAG(
     decision = DecisionOperator(
         task_id="decision",
         subject="The layers differ: {{ params.reconciliation }}",
-        body="```\n{{ params.verdict[:4000] }}\n```\n\nCandidate: {{ params.candidate }}. What is to be done?",
+        body="{{ params.verdict }}\n\nThe page of that run has the report, under *Parity*. What is to be done?",
         options=[RECOMPUTE, REBUILD, REJECT],
         options_mapping={RECOMPUTE: "recompute_batch", REBUILD: "rebuild_stream", REJECT: "leave_it"},
         defaults=REJECT,
@@ -80,8 +80,8 @@ with DAG(
             "lake": LAKE,
             "run": RUN,
             "reconciliation": "{{ params.reconciliation }}",
-            "decision": "{{ ti.xcom_pull(task_ids='decision') | first | replace('_', ' ') }}",
-            "by": f"{{{{ ti.xcom_pull(task_ids='decision', key='{BY}') }}}}",
+            "decision": "{{ ti.xcom_pull(task_ids='decision', key='chosen') }}",
+            "by": "{{ ti.xcom_pull(task_ids='decision', key='by') }}",
         },
         trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS,
         **QUICK,

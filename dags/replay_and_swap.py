@@ -52,7 +52,7 @@ with DAG(
     approval = ApprovalOperator(
         task_id="approval",
         subject=f"Make {RESULT}@{NEW} live instead of {RESULT}@{LIVE}?",
-        body="```\n{{ ti.xcom_pull(task_ids='compare')[:4000] }}\n```",
+        body="{{ ti.xcom_pull(task_ids='compare')[:4000] | replace('\\n', '\\n\\n') }}",
         response_timeout=timedelta(days=1),
         execution_timeout=None,
     )

@@ -32,7 +32,7 @@ def environment(home: Path) -> dict[str, str]:
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "tester:admin",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
-        "AIRFLOW__API_AUTH__JWT_SECRET": "only for tests, and long enough for a signature",
+        "AIRFLOW__API_AUTH__JWT_SECRET": "only for tests, and as long as the sixty-four bytes that are asked for a signature",
         "AIRFLOW_VAR_PARITY_LAKE": str(home / "lake"),
         "AIRFLOW_VAR_PARITY_LANDING": str(home / "landing"),
         "PARITY_SPARK__COMPILER": "quick",

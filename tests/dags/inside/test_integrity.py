@@ -144,7 +144,7 @@ RUNS: list[dict[str, Any]] = [
 def _xcom(task_ids: str, key: str = "return_value") -> Any:
     if key != "return_value":
         return "somebody"
-    return {"pin": PIN, "decision": ["leave_it"], "compare": "what changed"}[task_ids]
+    return {"pin": PIN, "compare": "what changed"}[task_ids]
 
 
 def _rendered(dag: DAG, task: ParityOperator, given: dict[str, Any]) -> list[str]:

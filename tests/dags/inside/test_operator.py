@@ -55,11 +55,11 @@ def test_an_answer_in_json_is_taken_apart(command: Any) -> None:
 
 
 def test_a_difference_fails_at_once_with_the_verdict(command: Any) -> None:
-    command(answer="team_scores differs\n", code=1)
+    command(answer="team_scores differs\nThey differ in 3 keys.\n", code=1)
     ti = TaskInstance()
-    with pytest.raises(AirflowFailException, match="team_scores differs"):
+    with pytest.raises(AirflowFailException, match="^They differ in 3 keys.\nteam_scores differs"):
         _ran(ti)
-    assert ti.pushed == {"verdict": "team_scores differs"}
+    assert ti.pushed == {"verdict": "They differ in 3 keys."}
 
 
 def test_a_difference_that_was_asked_for_goes_on(command: Any) -> None:

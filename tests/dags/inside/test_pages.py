@@ -73,7 +73,8 @@ def test_without_a_login_nothing_is_shown(anonymous: TestClient, page: str) -> N
     assert page not in PAGES or anonymous.get(page).status_code == 401
 
 
-def test_a_forged_token_is_refused(anonymous: TestClient, database: None) -> None:
+@pytest.mark.usefixtures("database")
+def test_a_forged_token_is_refused(anonymous: TestClient) -> None:
     from airflow.api_fastapi.app import create_app
 
     create_app(apps="core")

@@ -1,0 +1,248 @@
+"""A real Airflow, used as people use it: in a browser, through its API, and while things die around it.
+
+One Airflow and one small lake for all of these; they follow one another.
+"""
+
+import os
+import re
+import signal
+import stat
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+from chromium import chromium, screenshot, seen, text_within
+from pyspark.sql import SparkSession
+from real_airflow import RealAirflow, started
+from small_day import DAY, land_small_day
+
+from batch_layer.recompute import recompute
+from lakehouse.batches import coverage
+from lakehouse.lake import create_lake, open_lake
+from lakehouse.settings import load_settings
+from speed_layer.ingest import ingest
+from speed_layer.legacy import legacy
+from speed_layer.stream import stream
+from transformations.catalogue import catalogue
+
+if TYPE_CHECKING:
+    from selenium.webdriver.remote.webdriver import WebDriver
+
+RESULT = catalogue()["team_scores"]
+SCORES = {"result": ["team_scores"]}
+GIGABYTE = 1e9
+
+
+@pytest.fixture(scope="module")
+def airflow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealAirflow]:
+    directory = tmp_path_factory.mktemp("real")
+    lake, landing, settings = create_lake(directory / "lake"), directory / "landing", load_settings()
+    land_small_day(landing)
+    ingest(spark, lake, landing, settings)
+    stream(spark, lake, [RESULT], settings)
+    legacy(spark, lake, settings)
+    recompute(spark, lake, RESULT, settings)
+    with started(directory / "home", lake.path, landing) as real:
+        yield real
+
+
+@pytest.fixture(scope="module")
+def browser(airflow: RealAirflow) -> "Iterator[WebDriver]":
+    """Logged in, as a person would."""
+    with chromium() as driver:
+        driver.get(airflow.address)
+        seen(driver, ("name", "username")).send_keys("admin")
+        driver.find_element("name", "password").send_keys(airflow.password)
+        driver.find_element("css selector", "button[type=submit]").click()
+        text_within(driver, "Dags")
+        yield driver
+
+
+def test_it_says_where_it_is_and_how_to_log_in(airflow: RealAirflow) -> None:
+    assert airflow.address in airflow.said and airflow.password in airflow.said
+    assert stat.S_IMODE((airflow.home / "passwords.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE(airflow.home.stat().st_mode) == 0o700
+    listening = [
+        each for each in psutil.net_connections("tcp") if each.status == "LISTEN" and each.pid in _family(airflow)
+    ]
+    assert listening and {each.laddr.ip for each in listening} == {"127.0.0.1"}
+
+
+def test_the_dags_are_there_and_none_with_a_clock_starts_by_itself(airflow: RealAirflow) -> None:
+    airflow.until(lambda: len(airflow.api("GET", "/dags")["dags"]) == 7)
+    assert not airflow.api("GET", "/importErrors")["import_errors"]
+    paused = {each["dag_id"] for each in airflow.api("GET", "/dags")["dags"] if each["is_paused"]}
+    assert paused == {"batch_recompute", "data_quality", "maintenance", "stream_increment"}
+
+
+def test_a_wrong_value_is_refused_in_the_form_and_a_right_one_brings_the_verdict(
+    airflow: RealAirflow, browser: "WebDriver"
+) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    browser.get(f"{airflow.address}/dags/reconciliation")
+    seen(browser, ("css selector", "button[aria-label='Trigger Dag']")).click()
+    candidate = seen(browser, ("name", "element_candidate"))
+    screenshot(browser, "airflow-trigger-form")
+    candidate.send_keys(Keys.CONTROL, "a")
+    candidate.send_keys("nobody", Keys.TAB)
+    _press(browser, "Trigger")
+    text_within(browser, "Invalid input for param candidate: 'nobody'")
+    screenshot(browser, "airflow-refused")
+    assert not airflow.runs("reconciliation")
+
+    candidate.send_keys(Keys.CONTROL, "a")
+    candidate.send_keys("kappa", Keys.TAB)
+    results = browser.find_element("name", "element_result")
+    results.find_element("xpath", "ancestor::div[1]").click()
+    browser.switch_to.active_element.send_keys("team_scores", Keys.ENTER)
+    _press(browser, "Trigger")
+    [run] = airflow.until(lambda: airflow.runs("reconciliation"))
+    assert run["conf"]["result"] == ["team_scores"]
+    assert airflow.ended("reconciliation", run["dag_run_id"])["state"] == "success"
+    log = airflow.log("reconciliation", run["dag_run_id"], "reconcile")
+    assert "$ parity reconcile --lake" in log and "The stream and the batch layer agree" in log
+
+    browser.get(airflow.address)
+    seen(browser, ("xpath", "//a[normalize-space()='Parity'] | //button[normalize-space()='Parity']")).click()
+    browser.switch_to.frame(seen(browser, ("tag name", "iframe")))
+    text_within(browser, "✓ agree")
+    browser.find_element("partial link text", "reconciliation.manual").click()
+    text_within(browser, "they are equal in all 12 settled keys")
+    browser.switch_to.frame(seen(browser, ("tag name", "iframe")))
+    text_within(browser, "The layers agree")
+    browser.switch_to.default_content()
+    screenshot(browser, "airflow-report-from-navigation")
+
+    browser.get(f"{airflow.address}/dags/reconciliation/runs/{run['dag_run_id']}")
+    seen(browser, ("xpath", "//a[normalize-space()='Parity'][contains(@href, 'parity-run')]")).click()
+    browser.switch_to.frame(seen(browser, ("tag name", "iframe")))
+    text_within(browser, "✓ agree")
+    browser.switch_to.default_content()
+    screenshot(browser, "airflow-verdict-on-the-run")
+
+
+def _press(browser: "WebDriver", label: str) -> None:
+    browser.find_elements("xpath", f"//button[normalize-space()='{label}']")[-1].click()
+
+
+@pytest.mark.parametrize("page", ["/parity/", "/parity/runs/reconciliation/x", "/parity/docs/index.html"])
+def test_without_a_login_the_pages_are_refused(airflow: RealAirflow, page: str) -> None:
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"{airflow.address}{page}")
+    assert refused.value.code == 401
+
+
+def test_the_api_refuses_what_the_form_refuses(airflow: RealAirflow) -> None:
+    with pytest.raises(AssertionError, match="400 .*Invalid input for param first"):
+        airflow.trigger("reconciliation", {"first": "yesterday"})
+
+
+def test_a_difference_stays_failed_and_a_rejected_repair_is_recorded(
+    airflow: RealAirflow, browser: "WebDriver"
+) -> None:
+    run = airflow.trigger("reconciliation", {**SCORES, "candidate": "legacy"})
+    assert airflow.ended("reconciliation", run)["state"] == "failed"
+    assert airflow.tasks("reconciliation", run)["reconcile"]["try_number"] == 1
+    assert "The control and the batch layer differ" in airflow.log("reconciliation", run, "reconcile")
+
+    [asked] = airflow.until(lambda: airflow.runs("repair_after_reconciliation"))
+    repair = asked["dag_run_id"]
+    airflow.until(lambda: airflow.tasks(asked["dag_id"], repair).get("decision", {}).get("state") == "awaiting_input")
+    browser.get(f"{airflow.address}/dags/{asked['dag_id']}/runs/{repair}/tasks/decision/required_actions")
+    text_within(browser, "The control and the batch layer differ")
+    screenshot(browser, "airflow-decision")
+    _press(browser, "Reject")
+    assert airflow.ended(asked["dag_id"], repair)["state"] == "success"
+    assert airflow.tasks(asked["dag_id"], repair)["recompute_batch"]["state"] == "skipped"
+    assert airflow.run("reconciliation", run)["state"] == "failed"
+
+    browser.get(f"{airflow.address}/plugin/parity")
+    browser.switch_to.frame(seen(browser, ("tag name", "iframe")))
+    text_within(browser, r"Reject\s+admin")
+    browser.switch_to.default_content()
+    screenshot(browser, "airflow-parity-page")
+
+
+def test_a_backfilled_day_is_published_and_starts_a_reconciliation_of_that_day(airflow: RealAirflow) -> None:
+    """The other results were never streamed here: the reconciliation of all of them is tried twice and says so."""
+    airflow.api("PATCH", "/dags/batch_recompute?update_mask=is_paused", {"is_paused": False})
+    days = {"from_date": f"{DAY}T00:00:00Z", "to_date": f"{DAY}T00:00:00Z"}
+    more = {"max_active_runs": 1, "run_backwards": False, "dag_run_conf": {}, "reprocess_behavior": "none"}
+    airflow.api("POST", "/backfills", {"dag_id": "batch_recompute", **days, **more})
+    [run] = airflow.until(lambda: [each for each in airflow.runs("batch_recompute") if each["partition_key"] == DAY])
+    assert airflow.ended("batch_recompute", run["dag_run_id"])["state"] == "success"
+    events = airflow.api("GET", "/assets/events?limit=100")["asset_events"]
+    published = {(each["name"], each["partition_key"]) for each in events}
+    assert {(f"batch_{name}", DAY) for name in catalogue()} <= published
+    [judged] = airflow.until(lambda: [each for each in airflow.runs("reconciliation") if each["partition_key"] == DAY])
+    assert airflow.ended("reconciliation", judged["dag_run_id"])["state"] == "failed"
+    pin = airflow.tasks("reconciliation", judged["dag_run_id"])["pin"]
+    assert (pin["state"], pin["try_number"]) == ("failed", 2)
+    assert "The stream of active_players@1 has not run" in airflow.log("reconciliation", judged["dag_run_id"], "pin", 2)
+
+
+def test_two_runs_of_the_stream_do_not_overlap(airflow: RealAirflow) -> None:
+    airflow.api("PATCH", "/dags/stream_increment?update_mask=is_paused", {"is_paused": False})
+    first, second = (airflow.trigger("stream_increment", SCORES) for _ in range(2))
+    runs = [airflow.ended("stream_increment", each) for each in (first, second)]
+    assert [run["state"] for run in runs] == ["success", "success"]
+    assert max(run["start_date"] for run in runs) >= min(run["end_date"] for run in runs)
+    airflow.api("PATCH", "/dags/stream_increment?update_mask=is_paused", {"is_paused": True})
+
+
+def test_a_command_that_is_killed_half_way_is_tried_again(airflow: RealAirflow) -> None:
+    before = len(coverage(open_lake(airflow.lake), RESULT))
+    run = airflow.trigger("batch_recompute", {"day": DAY})
+    airflow.until(lambda: _command(airflow, "recompute")).send_signal(signal.SIGKILL)
+    assert airflow.ended("batch_recompute", run)["state"] == "success"
+    assert airflow.tasks("batch_recompute", run)["recompute"]["try_number"] == 2
+    assert len(coverage(open_lake(airflow.lake), RESULT)) == before + 1
+
+
+def test_a_scheduler_that_is_killed_comes_back_and_the_run_ends_well(airflow: RealAirflow) -> None:
+    run = airflow.trigger("batch_recompute", {"day": DAY})
+    airflow.until(lambda: _command(airflow, "recompute"))
+    [scheduler] = [
+        each for each in psutil.Process(airflow.process.pid).children() if "scheduler" in " ".join(each.cmdline())
+    ]
+    scheduler.send_signal(signal.SIGKILL)
+    assert airflow.ended("batch_recompute", run)["state"] == "success"
+    assert "The scheduler ended with -9; it is started again." in airflow.process.stdout.readline()
+
+
+def test_it_is_content_with_little_memory_and_leaves_nothing_behind(airflow: RealAirflow) -> None:
+    family = _family(airflow)
+    used = sum(_own_memory(pid) for pid in family)
+    assert used < 3 * GIGABYTE, f"{used / GIGABYTE:.2f} GB"
+    os.kill(airflow.process.pid, signal.SIGINT)
+    assert airflow.process.wait(timeout=120) == 0
+    assert "Airflow has stopped." in airflow.process.stdout.read()
+    assert not [pid for pid in family if psutil.pid_exists(pid)]
+
+
+def _family(airflow: RealAirflow) -> set[int]:
+    parent = psutil.Process(airflow.process.pid)
+    return {parent.pid, *(each.pid for each in parent.children(recursive=True))}
+
+
+def _command(airflow: RealAirflow, name: str) -> psutil.Process | None:
+    """The process of a `parity` command that Airflow runs."""
+    for pid in _family(airflow):
+        try:
+            line = psutil.Process(pid).cmdline()
+        except psutil.NoSuchProcess:
+            continue
+        if name in line and any(re.search(r"bin/parity$", part) for part in line):
+            return psutil.Process(pid)
+    return None
+
+
+def _own_memory(pid: int) -> int:
+    """Its share of what it uses, in bytes: pages that several processes share count once in all."""
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(re.search(r"^Pss:\s+(\d+)", rollup, flags=re.MULTILINE)[1]) * 1024
