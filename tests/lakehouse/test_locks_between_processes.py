@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
+from short_lived import SHORT_LIVED
 
 from lakehouse.errors import AlreadyRunning
 from lakehouse.lake import Lake
@@ -21,7 +22,7 @@ from lakehouse.tables import commits, create_table, read_table
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
-APPENDS = 300
+APPENDS = 60
 
 HOLDER = """
 import sys
@@ -41,7 +42,12 @@ with exclusive(spark, file, wait=True):
 
 def started(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, *arguments], cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, *arguments],
+        cwd=PROJECT,
+        env={**os.environ, **SHORT_LIVED},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -77,7 +83,7 @@ def test_a_second_process_is_refused_at_once_until_the_holder_is_killed(spark: S
 
 
 @pytest.mark.timeout(1500)
-def test_two_processes_with_300_appends_each_lose_nothing(spark: SparkSession, lake: Lake) -> None:
+def test_two_processes_with_60_appends_each_lose_nothing(spark: SparkSession, lake: Lake) -> None:
     schema = StructType([StructField("id", LongType())])
     create_table(spark, lake, "numbers", schema, horizon=timedelta(days=1))
     appender = str(HERE / "appender.py")
