@@ -10,7 +10,15 @@ from lakehouse.lake import Lake, create_lake
 from lakehouse.session import spark_session
 from lakehouse.settings import Settings, Spark, load_settings
 
-LONGEST_FIRST = ("test_readme.py", "test_layers_agree.py", "test_locks_between_processes.py", "test_crashes.py")
+LONGEST_FIRST = (
+    "test_readme.py",
+    "test_layers_agree.py",
+    "test_crashes.py",
+    "test_maintenance.py",
+    "test_savepoints.py",
+    "test_reprocessing.py",
+    "test_locks_between_processes.py",
+)
 """Files that take minutes start first, so that no worker is left alone with one at the end."""
 
 
@@ -23,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     log_file = tmp_path_factory.mktemp("spark") / "spark.log"
-    # One JVM for hundreds of queries: their broadcasts, 64 MB each, wait for a garbage collection.
+    # One JVM for thousands of queries: their broadcasts wait for a garbage collection.
     options = {"spark.driver.memory": "4g"}
     session = spark_session(Spark(master="local[2]", compiler="quick", options=options), log_file=log_file)
     yield session
