@@ -54,7 +54,8 @@ def repaired(spark: SparkSession, lake: Lake, result: Result, settings: Settings
     touched = result.touched(arrived, _ahead(log, arrived) if result.window.looks_ahead else log)
     if result.way == "engine" and result.window.reopens:
         touched = touched.unionByName(_unsettled(spark, lake, result, of)).distinct()
-    touched = touched.localCheckpoint()  # asked several times below; finding it is a scan of the slice
+    # Asked several times below, and finding it is a scan of the slice. It is kept when it is asked first.
+    touched = touched.localCheckpoint(eager=False)
     first, last = _range(touched, "first", "last")
     if first is None or last is None:
         return None
