@@ -38,7 +38,7 @@ def quality(
 
     with told_errors(lake / "logs" / "spark.log"):
         moment = datetime.now(UTC)
-        name = run_name(run or f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}")
+        name = run_name(f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}" if run is None else run)
         settings = settings_from(config)
         opened = open_lake(lake)
         results = results_from(settings, result, opened)

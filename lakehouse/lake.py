@@ -5,6 +5,7 @@ LAKE/tables/events                the log; beside it duplicates, quarantine
 LAKE/tables/kappa_team_scores@1   the stream's changelog; batch_…, legacy_arrivals, reconciliations, …
 LAKE/landings/00000007.json       which landing files came in micro-batch 7, in order of arrival
 LAKE/savepoints/monday.json       where every stream stood; beside it copies of their checkpoints
+LAKE/quality/docs/index.html      what `parity quality` found; beside it the runs as JSON
 LAKE/checkpoints/…  LAKE/results/…  LAKE/locks/…  LAKE/code/…
 """
 

@@ -111,7 +111,7 @@ def types_of(rows: DataFrame) -> dict[str, str]:
 
 def expectation(rule: Rule) -> Readable:
     """The rule as an expectation."""
-    said = {"rule": rule.name, "description": rule.says}
+    said = {"rule": rule.name, "says": rule.says}
     if isinstance(rule, NoRow):
         measure = f"count(if({rule.where}, 1, null))"
         return ExpectNoRowWhere(measure=measure, condition=rule.where, shown=list(rule.shows), **said)

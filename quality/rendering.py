@@ -19,9 +19,13 @@ from quality.plain import shown
 
 
 class Readable(BatchExpectation):  # type: ignore[misc]
-    """An expectation with a short name, `rule`, and a sentence, its description."""
+    """An expectation with a short name, `rule`, and a sentence, what it `says`.
+
+    Great Expectations has a description for that, but would show it instead of all the rest, and without escaping it.
+    """
 
     rule: str
+    says: str
 
     domain_keys: ClassVar[tuple[str, ...]] = ("batch_id",)
 
@@ -43,7 +47,7 @@ class Readable(BatchExpectation):  # type: ignore[misc]
     def _prescriptive_renderer(cls, configuration: Any = None, **_: Any) -> list[Any]:
         kwargs = configuration.kwargs
         parts = [_templated("$rule", {"rule": kwargs["rule"]}, tag="strong")]
-        parts.append(_templated("$says", {"says": configuration.description or ""}, tag="p"))
+        parts.append(_templated("$says", {"says": kwargs["says"]}, tag="p"))
         behind = kwargs.get("condition") or kwargs.get("measure")
         if behind:
             label = "No row where" if kwargs.get("condition") else "Figure"

@@ -112,7 +112,7 @@ def _told(each: Any) -> Checked:
     kwargs, result = each.expectation_config.kwargs, each.result
     return Checked(
         name=kwargs["rule"],
-        description=each.expectation_config.description or "",
+        description=kwargs["says"],
         met=bool(each.success),
         observed=observed(kwargs, result),
         unexpected=result.get("unexpected"),

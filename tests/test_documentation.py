@@ -34,9 +34,9 @@ COMMANDS = """
 import sys
 from typer.testing import CliRunner
 from cli.main import app
-for command in (["ingest", "--landing", "landing"], ["stream"], ["recompute"], ["reconcile"], ["show"]):
+for command in (["ingest", "--landing", "landing"], ["stream"], ["recompute"], ["reconcile"], ["quality"], ["show"]):
     name = ["room_temperatures"] if command == ["show"] else []
-    only = ["--result", "room_temperatures"] if command[0] in ("stream", "recompute", "reconcile") else []
+    only = ["--result", "room_temperatures"] if command[0] in ("stream", "recompute", "reconcile", "quality") else []
     form = ["--format", "jsonl"] if command == ["show"] else []
     done = CliRunner().invoke(app, [*command, *name, "--lake", "lake", *only, *form])
     if done.exit_code:
@@ -56,7 +56,16 @@ def test_a_kind_and_a_result_are_two_modules_of_forty_lines_together(tmp_path: P
         "transformations/results/room_temperatures.py",
     ]
     assert sum(len(code.splitlines()) + 1 for _, code in EXAMPLE) <= 40
-    for package in ("transformations", "lakehouse", "speed_layer", "batch_layer", "reconciliation", "serving", "cli"):
+    for package in (
+        "transformations",
+        "lakehouse",
+        "speed_layer",
+        "batch_layer",
+        "reconciliation",
+        "serving",
+        "quality",
+        "cli",
+    ):
         shutil.copytree(PROJECT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / ".jars").symlink_to(PROJECT / ".jars")
     for path, code in EXAMPLE:

@@ -1,0 +1,49 @@
+"""One clean lake for all tests of the quality."""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lakehouse.lake import Lake
+from lakehouse.settings import Settings
+from quality.outcome import QualityRun
+
+from lakes import clean_lake, copied, declared, small_settings  # isort: skip
+
+Validated = Callable[..., QualityRun]
+
+
+@pytest.fixture(scope="session")
+def clean(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    return clean_lake(spark, tmp_path_factory.mktemp("quality"))
+
+
+@pytest.fixture
+def copy(clean: Lake, tmp_path: Path) -> Lake:
+    return copied(clean, tmp_path)
+
+
+@pytest.fixture
+def validated(spark: SparkSession) -> Validated:
+    """Check tables of a lake, as the command does."""
+    from quality.validate import validate
+
+    def check(
+        lake: Lake,
+        tables: Iterable[str] = (),
+        *,
+        settings: Settings | None = None,
+        run: str = "test",
+        log_version: int | None = None,
+        later: timedelta = timedelta(),
+    ) -> QualityRun:
+        given = settings or small_settings()
+        moment = datetime.now(UTC) + later
+        return validate(
+            spark, lake, declared(given), given, run=run, moment=moment, log_version=log_version, tables=list(tables)
+        )
+
+    return check
