@@ -1,4 +1,7 @@
-"""A restart changes nothing: real processes, killed with SIGKILL at known places, also twice at the same one."""
+"""A restart changes nothing: real processes, killed with SIGKILL at known places, also twice at the same one.
+
+What is killed, or runs beside another, is a process of its own. What comes after a kill, and ends, is typed in this one.
+"""
 
 import signal
 import subprocess
@@ -10,8 +13,9 @@ from pathlib import Path
 
 import pytest
 from deliveries import at, heartbeat, land, pop
-from processes import environment, parity
+from processes import QUICK, environment, parity
 from pyspark.sql import SparkSession
+from typed import parity as typed
 
 from batch_layer.recompute import recompute
 from lakehouse.batches import coverage
@@ -31,6 +35,12 @@ KILLED = -signal.SIGKILL
 TEAM_SCORES = catalogue()["team_scores"]
 
 
+@pytest.fixture(autouse=True)
+def a_commit_a_batch(nowhere: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    """As the processes have it, here too."""
+    monkeypatch.setenv("PARITY_STREAM__COMMITS_PER_BATCH", QUICK["PARITY_STREAM__COMMITS_PER_BATCH"])
+
+
 def test_killed_at_every_writer_and_twice_at_the_same_place_nothing_is_lost_or_doubled(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -45,11 +55,11 @@ def test_killed_at_every_writer_and_twice_at_the_same_place_nothing_is_lost_or_d
 
     assert parity(*ingest, failpoint="ingest.sidelined:events:1").returncode == KILLED
     assert parity(*ingest, failpoint="ingest.appended:events:2").returncode == KILLED
-    assert parity(*ingest).returncode == 0
+    assert typed(*ingest).exit_code == 0
     assert parity(*stream, failpoint="stream.appended:team_scores:1").returncode == KILLED
     assert parity(*stream, failpoint="stream.appended:team_scores:1").returncode == KILLED
     assert parity(*stream, failpoint="stream.computed:team_scores:2").returncode == KILLED
-    assert parity(*stream).returncode == 0
+    assert typed(*stream).exit_code == 0
 
     lake, settings = open_lake(home), load_settings()
     lines = {
@@ -78,8 +88,8 @@ def test_killed_at_every_writer_and_twice_at_the_same_place_nothing_is_lost_or_d
         stream_results(spark, lake, [new], settings)
     with pytest.raises(VersionRefused, match="was begun with --way steps"):
         replay(spark, lake, new, settings, way="engine")
-    resumed = parity(*again[:-2])
-    assert resumed.returncode == 0 and "Going on with team_scores@2" in resumed.stderr
+    resumed = typed(*again[:-2])
+    assert resumed.exit_code == 0 and "Going on with team_scores@2" in resumed.stderr
     same = versions_compared(spark, lake, TEAM_SCORES, new, settings)
     assert (same.status, same.equal) == ("same", found.equal)
     steps = [said for said in commits(lake, changelog_name(new)) if "step" in said]
@@ -90,7 +100,7 @@ def test_a_second_stream_on_one_lake_is_refused_and_nothing_is_doubled(spark: Sp
     landing, home = tmp_path / "landing", tmp_path / "lake"
     landing.mkdir()
     land(landing, "1.jsonl", [pop("a", 1), pop("b", 70), heartbeat("beat", 1000)])
-    assert parity("ingest", "--lake", home, "--landing", landing).returncode == 0
+    assert typed("ingest", "--lake", home, "--landing", landing).exit_code == 0
     command = [
         sys.executable,
         "-m",
@@ -109,8 +119,8 @@ def test_a_second_stream_on_one_lake_is_refused_and_nothing_is_doubled(spark: Sp
         while not (lake.has(changelog_name(TEAM_SCORES)) and newest(lake, changelog_name(TEAM_SCORES)) > 0):
             assert first.poll() is None and time.monotonic() < deadline
             time.sleep(0.2)
-        second = parity("stream", "--lake", home, "--result", "team_scores")
-        assert second.returncode == 2
+        second = typed("stream", "--lake", home, "--result", "team_scores")
+        assert second.exit_code == 2
         assert "Another process is at work here" in second.stderr and "Traceback" not in second.stderr
     finally:
         first.send_signal(signal.SIGINT)
