@@ -28,6 +28,8 @@ KILLED_BATCH = 1
 KILLED_RESULTS = ("hot_minutes", "player_sessions", "team_scores")  # of each way to stream and to tell a result
 # A day in three commits of the log, and as many micro-batches: enough to have one to be killed in, few enough to be quick.
 CUT = {"PARITY_STREAM__COMMITS_PER_BATCH": "1", "PARITY_INGESTION__FILES_PER_BATCH": "16"}
+# HotSpot's second compiler would take more of the machine than it gives back to a process that is killed after seconds.
+SHORT_LIVED = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} -XX:TieredStopAtLevel=1".strip()
 
 
 def demo(
@@ -126,7 +128,7 @@ def _killed(lake: Lake, failpoint: str, *command: str, config: Path | None) -> N
     # A session of its own: a Ctrl-C reaches the demo, which ends the child itself.
     child = subprocess.Popen(
         [sys.executable, "-m", "cli.main", *command, "--lake", str(lake.path), *given],
-        env={**os.environ, "PARITY_FAILPOINT": failpoint},
+        env={**os.environ, "PARITY_FAILPOINT": failpoint, "JDK_JAVA_OPTIONS": SHORT_LIVED},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
