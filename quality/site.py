@@ -1,9 +1,10 @@
 """The file context of Great Expectations in LAKE/quality/gx, and its Data Docs in LAKE/quality/docs.
 
-Its configuration is written anew with every run, so that it is the one of this code. It keeps suites and the results of
-validations; a page of each run stays.
+Its configuration and its suites are written anew with every run, so that they are those of this code. The results of
+validations and the pages of each run stay.
 """
 
+import shutil
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -67,6 +68,8 @@ class Site:
     """The context of a lake, for one run."""
 
     def __init__(self, directory: Path, run: str, moment: datetime) -> None:
+        for derived in ("expectations", "validation_definitions"):  # those of other code may not be readable by this one
+            shutil.rmtree(directory / "gx" / derived, ignore_errors=True)
         (directory / "gx" / "great_expectations.yml").write_text(CONFIGURATION)
         self.docs = directory / "docs"
         self.run = RunIdentifier(run_name=run, run_time=moment)
@@ -93,6 +96,7 @@ class Site:
     def write(self) -> None:
         """Write the pages of this run and the first page."""
         self._context.build_data_docs(resource_identifiers=list(self._pages))
+        shutil.rmtree(self.docs / "static", ignore_errors=True)  # fonts and images that these templates do not use
 
     def _identifier(self, name: str, found: Any) -> ValidationResultIdentifier:
         suite = ExpectationSuiteIdentifier(name)

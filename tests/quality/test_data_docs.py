@@ -19,6 +19,7 @@ from quality.outcome import QualityRun
 from lakes import PLAYERS, TEAM, copied, corrupt, declared, small_settings, twice  # isort: skip
 
 RUNS = ("first", "second:2026-03-01T00:00+00:00")
+BROWSER = (".google.com", ".googleapis.com", ".gvt1.com")  # whom Chromium itself asks for the time and for updates
 TABLES = ("batch_team_scores@1", "kappa_player_sessions@1", "events")
 
 
@@ -128,5 +129,5 @@ def test_a_browser_shows_the_pages_without_an_error(runs: Any, tmp_path: Path) -
         )  # fmt: skip
         assert expected in shown.stdout
         assert not re.search(r"CONSOLE", shown.stderr), shown.stderr
-        asked = re.findall(r'"url":"(https?://[^"]+)"', (tmp_path / "net.json").read_text())
-        assert not asked, asked
+        asked = re.findall(r'"url":"https?://([^/"]+)', (tmp_path / "net.json").read_text())
+        assert not [host for host in asked if not host.endswith(BROWSER)], asked
