@@ -139,7 +139,7 @@ def _batch_rules(at: Pin, result: Result, lake: Lake, covered: list[Coverage], t
         unique(result.identity),
         *row_rules(result, _span(at, lake, max(each.log_version for each in covered))),
         *_no_overlap(result),
-        given(BATCH_STAMPS, shows),
+        given(BATCH_STAMPS, shows, name="stamps are given"),
         NoRow(
             "rows are of the run that computed their interval",
             "log_version is that of the last run over the interval which the window starts in.",

@@ -57,12 +57,10 @@ class Figure:
 Rule = Columns | NoRow | Figure
 
 
-def given(columns: Sequence[str], shows: Sequence[str]) -> NoRow:
+def given(columns: Sequence[str], shows: Sequence[str], *, name: str = "nothing is missing") -> NoRow:
     """Nothing is null in these columns."""
     missing = " or ".join(f"{quoted(column)} is null" for column in columns)
-    return NoRow(
-        "nothing is missing", f"{_listed(columns)} {_are(columns)} never null.", missing, _shown(shows, columns)
-    )
+    return NoRow(name, f"{_listed(columns)} {_are(columns)} never null.", missing, _shown(shows, columns))
 
 
 def known(column: str, values: Iterable[str], shows: Sequence[str]) -> NoRow:

@@ -68,7 +68,10 @@ class Site:
     """The context of a lake, for one run."""
 
     def __init__(self, directory: Path, run: str, moment: datetime) -> None:
-        for derived in ("expectations", "validation_definitions"):  # those of other code may not be readable by this one
+        for derived in (
+            "expectations",
+            "validation_definitions",
+        ):  # those of other code may not be readable by this one
             shutil.rmtree(directory / "gx" / derived, ignore_errors=True)
         (directory / "gx" / "great_expectations.yml").write_text(CONFIGURATION)
         self.docs = directory / "docs"

@@ -1,5 +1,6 @@
 """One clean lake for all tests of the quality."""
 
+import fcntl
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from lakehouse.lake import Lake
+from lakehouse.lake import Lake, open_lake
 from lakehouse.settings import Settings
 from quality.outcome import QualityRun
 
@@ -17,8 +18,17 @@ Validated = Callable[..., QualityRun]
 
 
 @pytest.fixture(scope="session")
-def clean(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    return clean_lake(spark, tmp_path_factory.mktemp("quality"))
+def clean(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Lake:
+    """Made by the first worker that needs it; the others wait for it."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base if worker_id == "master" else base.parent) / "quality"
+    shared.mkdir(exist_ok=True)
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (shared / "made").exists():
+            clean_lake(spark, shared)
+            (shared / "made").touch()
+    return open_lake(shared / "lake")
 
 
 @pytest.fixture
