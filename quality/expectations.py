@@ -2,7 +2,7 @@
 
 Each is evaluated as an aggregate over the checked frame, and Great Expectations computes all aggregates of a frame in one
 Spark job. A sample of what is unexpected is read only if there is something. (Its own expectations on columns run a job
-each for a sample, whether they fail or not: for seven of them 4 s on a frame of 1,000 rows.)
+each for a sample, whether they fail or not.)
 """
 
 from typing import Any, ClassVar
