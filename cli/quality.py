@@ -87,8 +87,8 @@ def _show(found: "QualityRun") -> None:
 
 
 def _pin(table: "CheckedTable") -> str:
-    said = {"version": table.version, **table.pinned}
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in said.items())
+    """The version of the table, and the version of the log that it had come to; the JSON says more."""
+    return f"version {table.version}, log {table.pinned['log_version']}"
 
 
 def _failures(table: "CheckedTable") -> list[str]:
