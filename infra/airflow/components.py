@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -18,7 +19,8 @@ import psutil
 # In this order: a task that the scheduler starts before the API server answers is lost, and counts as a try.
 COMMANDS = {
     "api-server": ["api-server", "--workers", "1"],
-    "scheduler": ["scheduler"],
+    # Its server of logs would listen on all interfaces; the API server reads the same files.
+    "scheduler": ["scheduler", "--skip-serve-logs"],
     "dag-processor": ["dag-processor"],
 }
 HEALTH = {"api-server": "metadatabase", "scheduler": "scheduler", "dag-processor": "dag_processor"}
@@ -69,7 +71,11 @@ class Components:
         return {name: code for name, code in codes.items() if code is not None}
 
     def start_again(self) -> None:
-        """Start what has died."""
+        """Start what has died, and let go of orphans that have ended."""
+        ours = {process.pid for process in self.processes.values()}
+        for child in psutil.Process().children():
+            if child.pid not in ours and child.status() == psutil.STATUS_ZOMBIE:
+                os.waitpid(child.pid, os.WNOHANG)
         for name, code in self.ended().items():
             print(
                 f"The {name} ended with {code}; it is started again. Its log: {self.home / f'{name}.log'}", flush=True

@@ -97,8 +97,10 @@ def settings(home: Path, *, lake: Path, landing: Path | None, port: int) -> dict
         "AIRFLOW_VAR_PARITY_LAKE": str(lake),
         "AIRFLOW_VAR_PARITY_LANDING": "" if landing is None else str(landing),
     }
+    # SQLite has one writer at a time; with its default of 5 s a busy machine answers "database is locked".
+    database = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}?timeout=60"}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    return {**os.environ, **ours, "PATH": path}
+    return {**database, **os.environ, **ours, "PATH": path}
 
 
 def password_file(home: Path) -> Path:

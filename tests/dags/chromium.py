@@ -54,7 +54,7 @@ def text_within(driver: "WebDriver", pattern: str, seconds: float = 60) -> str:
     """The text of the page, as soon as the pattern is in it."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        text = driver.find_element("tag name", "body").text
+        text = driver.execute_script("return document.body ? document.body.innerText : ''")
         if re.search(pattern, text):
             return text
         time.sleep(0.2)

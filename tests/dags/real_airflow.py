@@ -61,6 +61,9 @@ class RealAirflow:
             self.api("POST", f"/dags/{dag}/dagRuns", {"logical_date": None, "conf": conf or {}, **more})["dag_run_id"]
         )
 
+    def pause(self, dag: str, paused: bool) -> None:
+        self.api("PATCH", f"/dags/{dag}?update_mask=is_paused", {"is_paused": paused})
+
     def run(self, dag: str, run_id: str) -> dict[str, Any]:
         return dict(self.api("GET", f"/dags/{dag}/dagRuns/{urllib.parse.quote(run_id)}"))
 
@@ -93,7 +96,9 @@ class RealAirflow:
     def log(self, dag: str, run_id: str, task: str, attempt: int = 1) -> str:
         """What the interface shows of a task."""
         path = f"/dags/{dag}/dagRuns/{urllib.parse.quote(run_id)}/taskInstances/{task}/logs/{attempt}?full_content=true"
-        return "\n".join(str(line.get("event", line)) for line in self.api("GET", path)["content"])
+        return "\n".join(
+            f"{line.get('event')} {line.get('error_detail', '')}" for line in self.api("GET", path)["content"]
+        )
 
 
 @contextmanager

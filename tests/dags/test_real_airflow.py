@@ -3,6 +3,7 @@
 One Airflow and one small lake for all of these; they follow one another.
 """
 
+import json
 import os
 import re
 import signal
@@ -21,8 +22,7 @@ from real_airflow import RealAirflow, started
 from small_day import DAY, land_small_day
 
 from batch_layer.recompute import recompute
-from lakehouse.batches import coverage
-from lakehouse.lake import create_lake, open_lake
+from lakehouse.lake import create_lake
 from lakehouse.settings import load_settings
 from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 RESULT = catalogue()["team_scores"]
 SCORES = {"result": ["team_scores"]}
 GIGABYTE = 1e9
+RESULTS_FIELD = "//input[@name='element_result']/ancestor::div[.//input[@role='combobox']][1]//input[@role='combobox']"
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,7 @@ def airflow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> It
     legacy(spark, lake, settings)
     recompute(spark, lake, RESULT, settings)
     with started(directory / "home", lake.path, landing) as real:
+        real.until(lambda: len(real.api("GET", "/dags")["dags"]) == 7)
         yield real
 
 
@@ -73,7 +75,6 @@ def test_it_says_where_it_is_and_how_to_log_in(airflow: RealAirflow) -> None:
 
 
 def test_the_dags_are_there_and_none_with_a_clock_starts_by_itself(airflow: RealAirflow) -> None:
-    airflow.until(lambda: len(airflow.api("GET", "/dags")["dags"]) == 7)
     assert not airflow.api("GET", "/importErrors")["import_errors"]
     paused = {each["dag_id"] for each in airflow.api("GET", "/dags")["dags"] if each["is_paused"]}
     assert paused == {"batch_recompute", "data_quality", "maintenance", "stream_increment"}
@@ -97,9 +98,7 @@ def test_a_wrong_value_is_refused_in_the_form_and_a_right_one_brings_the_verdict
 
     candidate.send_keys(Keys.CONTROL, "a")
     candidate.send_keys("kappa", Keys.TAB)
-    results = browser.find_element("name", "element_result")
-    results.find_element("xpath", "ancestor::div[1]").click()
-    browser.switch_to.active_element.send_keys("team_scores", Keys.ENTER)
+    browser.find_element("xpath", RESULTS_FIELD).send_keys("team_scores", Keys.ENTER)
     _press(browser, "Trigger")
     [run] = airflow.until(lambda: airflow.runs("reconciliation"))
     assert run["conf"]["result"] == ["team_scores"]
@@ -108,11 +107,11 @@ def test_a_wrong_value_is_refused_in_the_form_and_a_right_one_brings_the_verdict
     assert "$ parity reconcile --lake" in log and "The stream and the batch layer agree" in log
 
     browser.get(airflow.address)
-    seen(browser, ("xpath", "//a[normalize-space()='Parity'] | //button[normalize-space()='Parity']")).click()
+    seen(browser, ("xpath", "//a[normalize-space()='Parity']")).click()
     browser.switch_to.frame(seen(browser, ("tag name", "iframe")))
     text_within(browser, "✓ agree")
     browser.find_element("partial link text", "reconciliation.manual").click()
-    text_within(browser, "they are equal in all 12 settled keys")
+    text_within(browser, "they are equal in all 10 settled keys")
     browser.switch_to.frame(seen(browser, ("tag name", "iframe")))
     text_within(browser, "The layers agree")
     browser.switch_to.default_content()
@@ -127,7 +126,10 @@ def test_a_wrong_value_is_refused_in_the_form_and_a_right_one_brings_the_verdict
 
 
 def _press(browser: "WebDriver", label: str) -> None:
-    browser.find_elements("xpath", f"//button[normalize-space()='{label}']")[-1].click()
+    """With the keyboard: a message may lie over the button."""
+    from selenium.webdriver.common.keys import Keys
+
+    browser.find_elements("xpath", f"//button[normalize-space()='{label}']")[-1].send_keys(Keys.ENTER)
 
 
 @pytest.mark.parametrize("page", ["/parity/", "/parity/runs/reconciliation/x", "/parity/docs/index.html"])
@@ -170,49 +172,53 @@ def test_a_difference_stays_failed_and_a_rejected_repair_is_recorded(
 
 def test_a_backfilled_day_is_published_and_starts_a_reconciliation_of_that_day(airflow: RealAirflow) -> None:
     """The other results were never streamed here: the reconciliation of all of them is tried twice and says so."""
-    airflow.api("PATCH", "/dags/batch_recompute?update_mask=is_paused", {"is_paused": False})
+    airflow.pause("batch_recompute", False)
     days = {"from_date": f"{DAY}T00:00:00Z", "to_date": f"{DAY}T00:00:00Z"}
     more = {"max_active_runs": 1, "run_backwards": False, "dag_run_conf": {}, "reprocess_behavior": "none"}
     airflow.api("POST", "/backfills", {"dag_id": "batch_recompute", **days, **more})
     [run] = airflow.until(lambda: [each for each in airflow.runs("batch_recompute") if each["partition_key"] == DAY])
     assert airflow.ended("batch_recompute", run["dag_run_id"])["state"] == "success"
-    events = airflow.api("GET", "/assets/events?limit=100")["asset_events"]
-    published = {(each["name"], each["partition_key"]) for each in events}
-    assert {(f"batch_{name}", DAY) for name in catalogue()} <= published
     [judged] = airflow.until(lambda: [each for each in airflow.runs("reconciliation") if each["partition_key"] == DAY])
     assert airflow.ended("reconciliation", judged["dag_run_id"])["state"] == "failed"
     pin = airflow.tasks("reconciliation", judged["dag_run_id"])["pin"]
     assert (pin["state"], pin["try_number"]) == ("failed", 2)
     assert "The stream of active_players@1 has not run" in airflow.log("reconciliation", judged["dag_run_id"], "pin", 2)
+    # Asked for earlier, Airflow 3.3.2 fails with 500: it cannot tell of a run that has not started.
+    events = airflow.api("GET", "/assets/events?limit=100")["asset_events"]
+    published = {(each["name"], each["partition_key"]) for each in events}
+    assert {(f"batch_{name}", DAY) for name in catalogue()} <= published
 
 
 def test_two_runs_of_the_stream_do_not_overlap(airflow: RealAirflow) -> None:
-    airflow.api("PATCH", "/dags/stream_increment?update_mask=is_paused", {"is_paused": False})
+    airflow.pause("stream_increment", False)
     first, second = (airflow.trigger("stream_increment", SCORES) for _ in range(2))
     runs = [airflow.ended("stream_increment", each) for each in (first, second)]
     assert [run["state"] for run in runs] == ["success", "success"]
     assert max(run["start_date"] for run in runs) >= min(run["end_date"] for run in runs)
-    airflow.api("PATCH", "/dags/stream_increment?update_mask=is_paused", {"is_paused": True})
+    airflow.pause("stream_increment", True)
 
 
 def test_a_command_that_is_killed_half_way_is_tried_again(airflow: RealAirflow) -> None:
-    before = len(coverage(open_lake(airflow.lake), RESULT))
-    run = airflow.trigger("batch_recompute", {"day": DAY})
-    airflow.until(lambda: _command(airflow, "recompute")).send_signal(signal.SIGKILL)
-    assert airflow.ended("batch_recompute", run)["state"] == "success"
-    assert airflow.tasks("batch_recompute", run)["recompute"]["try_number"] == 2
-    assert len(coverage(open_lake(airflow.lake), RESULT)) == before + 1
+    run = airflow.trigger("reconciliation", SCORES)
+    airflow.until(lambda: _command(airflow, "reconcile")).send_signal(signal.SIGKILL)
+    assert airflow.ended("reconciliation", run)["state"] == "success"
+    assert airflow.tasks("reconciliation", run)["reconcile"]["try_number"] == 2
+    assert "ended with exit code -9" in airflow.log("reconciliation", run, "reconcile")
+    assert _verdict(airflow, run) == "agree"
 
 
 def test_a_scheduler_that_is_killed_comes_back_and_the_run_ends_well(airflow: RealAirflow) -> None:
-    run = airflow.trigger("batch_recompute", {"day": DAY})
-    airflow.until(lambda: _command(airflow, "recompute"))
-    [scheduler] = [
-        each for each in psutil.Process(airflow.process.pid).children() if "scheduler" in " ".join(each.cmdline())
-    ]
+    run = airflow.trigger("reconciliation", SCORES)
+    airflow.until(lambda: _command(airflow, "reconcile"))
+    [scheduler] = [each for each in psutil.Process(airflow.process.pid).children() if "scheduler" in _line(each)]
     scheduler.send_signal(signal.SIGKILL)
-    assert airflow.ended("batch_recompute", run)["state"] == "success"
+    assert airflow.ended("reconciliation", run)["state"] == "success"
+    assert _verdict(airflow, run) == "agree"
     assert "The scheduler ended with -9; it is started again." in airflow.process.stdout.readline()
+
+
+def _verdict(airflow: RealAirflow, run: str) -> str:
+    return str(json.loads((airflow.lake / "reports" / f"reconciliation.{run}.json").read_text())["status"])
 
 
 def test_it_is_content_with_little_memory_and_leaves_nothing_behind(airflow: RealAirflow) -> None:
@@ -232,14 +238,15 @@ def _family(airflow: RealAirflow) -> set[int]:
 
 def _command(airflow: RealAirflow, name: str) -> psutil.Process | None:
     """The process of a `parity` command that Airflow runs."""
-    for pid in _family(airflow):
-        try:
-            line = psutil.Process(pid).cmdline()
-        except psutil.NoSuchProcess:
-            continue
-        if name in line and any(re.search(r"bin/parity$", part) for part in line):
-            return psutil.Process(pid)
-    return None
+    running = (psutil.Process(pid) for pid in _family(airflow) if psutil.pid_exists(pid))
+    return next((each for each in running if f"bin/parity {name} " in _line(each)), None)
+
+
+def _line(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return ""
 
 
 def _own_memory(pid: int) -> int:
