@@ -84,6 +84,16 @@ def _show(found: "QualityRun") -> None:
     for each in found.tables:
         for line in _failures(each):
             answers.print(line, markup=False, highlight=False, soft_wrap=True)
+    answers.print(_sentence(found), markup=False, highlight=False, soft_wrap=True)
+
+
+def _sentence(found: "QualityRun") -> str:
+    """What it comes to; the last line of the answer, which Airflow takes for the error of the task."""
+    checked, failed = (
+        sum(counts) for counts in zip(*((len(t.expectations), t.failed) for t in found.tables), strict=True)
+    )
+    of = f"{checked:,} expectations of {len(found.tables)} tables are"
+    return f"{failed:,} of {of} not met." if failed else f"All {of} met."
 
 
 def _pin(table: "CheckedTable") -> str:

@@ -27,10 +27,7 @@ with _main_with_a_file():
     from great_expectations.core.metric_domain_types import MetricDomainTypes
     from great_expectations.core.metric_function_types import MetricPartialFunctionTypes
     from great_expectations.core.run_identifier import RunIdentifier
-    from great_expectations.data_context.types.resource_identifiers import (
-        ExpectationSuiteIdentifier,
-        ValidationResultIdentifier,
-    )
+    from great_expectations.data_context.types.resource_identifiers import ValidationResultIdentifier
     from great_expectations.execution_engine import SparkDFExecutionEngine
     from great_expectations.expectations.expectation import BatchExpectation
     from great_expectations.expectations.metrics.metric_provider import metric_partial
@@ -47,7 +44,6 @@ with _main_with_a_file():
 __all__ = [
     "BatchExpectation",
     "DefaultJinjaPageView",
-    "ExpectationSuiteIdentifier",
     "LegacyDiagnosticRendererType",
     "LegacyRendererType",
     "MetricDomainTypes",

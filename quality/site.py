@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from lakehouse.lake import Lake
-from quality.gx import ExpectationSuiteIdentifier, RunIdentifier, ValidationResultIdentifier, gx
+from quality.gx import RunIdentifier, ValidationResultIdentifier, gx
 
 SOURCE = ASSET = BATCH = "lake"
 CONFIGURATION = """# Written by `parity quality` with every run.
@@ -68,10 +68,8 @@ class Site:
     """The context of a lake, for one run."""
 
     def __init__(self, directory: Path, run: str, moment: datetime) -> None:
-        for derived in (
-            "expectations",
-            "validation_definitions",
-        ):  # those of other code may not be readable by this one
+        # Those of other code may not be readable by this one.
+        for derived in ("checkpoints", "expectations", "validation_definitions"):
             shutil.rmtree(directory / "gx" / derived, ignore_errors=True)
         (directory / "gx" / "great_expectations.yml").write_text(CONFIGURATION)
         self.docs = directory / "docs"
@@ -82,12 +80,15 @@ class Site:
         self._pages: list[ValidationResultIdentifier] = []
 
     def validated(self, suite: "gx.ExpectationSuite", rows: DataFrame) -> Any:
-        """The result of a suite over a frame, which the context keeps."""
+        """The result of a suite over a frame, by a checkpoint of its own: a frame is given to a checkpoint as a whole."""
         kept = self._context.suites.add_or_update(suite)
         definition = gx.ValidationDefinition(name=suite.name, data=self._rows, suite=kept)
         definition = self._context.validation_definitions.add_or_update(definition)
-        found = definition.run(batch_parameters={"dataframe": rows}, run_id=self.run)
-        self._pages.append(self._identifier(suite.name, found))
+        checkpoint = gx.Checkpoint(name=suite.name, validation_definitions=[definition])
+        checkpoint = self._context.checkpoints.add_or_update(checkpoint)
+        run = checkpoint.run(batch_parameters={"dataframe": rows}, run_id=self.run)
+        [(identifier, found)] = run.run_results.items()
+        self._pages.append(identifier)
         return found
 
     def page(self, table: str) -> str:
@@ -100,10 +101,6 @@ class Site:
         """Write the pages of this run and the first page."""
         self._context.build_data_docs(resource_identifiers=list(self._pages))
         shutil.rmtree(self.docs / "static", ignore_errors=True)  # fonts and images that these templates do not use
-
-    def _identifier(self, name: str, found: Any) -> ValidationResultIdentifier:
-        suite = ExpectationSuiteIdentifier(name)
-        return ValidationResultIdentifier(suite, batch_identifier=found.batch_id, run_id=self.run)
 
 
 def failures(found: Any) -> Sequence[str]:

@@ -13,6 +13,8 @@ from lakehouse.settings import Settings, Spark, load_settings
 LONGEST_FIRST = (
     "test_readme.py",
     "test_layers_agree.py",
+    "test_real_airflow.py",
+    "test_inside_airflow.py",
     "test_crashes.py",
     "test_maintenance.py",
     "test_savepoints.py",

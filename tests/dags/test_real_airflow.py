@@ -224,7 +224,7 @@ def _verdict(airflow: RealAirflow, run: str) -> str:
 def test_it_is_content_with_little_memory_and_leaves_nothing_behind(airflow: RealAirflow) -> None:
     family = _family(airflow)
     used = sum(_own_memory(pid) for pid in family)
-    assert used < 3 * GIGABYTE, f"{used / GIGABYTE:.2f} GB"
+    assert 0.2 * GIGABYTE < used < 3 * GIGABYTE, f"{used / GIGABYTE:.2f} GB"
     os.kill(airflow.process.pid, signal.SIGINT)
     assert airflow.process.wait(timeout=120) == 0
     assert "Airflow has stopped." in airflow.process.stdout.read()
@@ -251,5 +251,8 @@ def _line(process: psutil.Process) -> str:
 
 def _own_memory(pid: int) -> int:
     """Its share of what it uses, in bytes: pages that several processes share count once in all."""
-    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    try:
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:  # it has ended, and nobody has asked for its exit code yet
+        return 0
     return int(re.search(r"^Pss:\s+(\d+)", rollup, flags=re.MULTILINE)[1]) * 1024
