@@ -52,7 +52,8 @@ def reconcile(
         side, names = judged(candidate, result, settings)
         results = results_from(settings, names, opened)
         opened = shared_log(opened, results)
-        pages = [file for file in (report, run and report_file(opened, run, ".html")) if file]
+        kept = None if run is None else report_file(opened, run, ".html")
+        pages = [file for file in (report, kept) if file is not None]
         interval = Interval(first, to)
         columns = {name for each in results for name in each.value_names}
         tolerances = dict(_tolerance(text, columns) for text in tolerance or ())
@@ -86,10 +87,10 @@ def reconcile(
                         candidate="legacy", interval=interval, tolerance=tolerances,
                     )  # fmt: skip
                 write_report(spark, opened, results, settings, verdict, control=control, files=pages)
-        if run is not None:
+        if kept is not None:
             told = {**verdict.as_dict(), "run": run, "sentence": agreement(verdict)}
             told["results"] = [{**each, "differences": []} for each in told["results"]]
-            write_json(report_file(opened, run, ".json"), told)
+            write_json(kept.with_suffix(".json"), told)
         if format is Format.json:
             answers.out(json.dumps(verdict.as_dict(), ensure_ascii=False), highlight=False)
         else:
