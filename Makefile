@@ -27,8 +27,9 @@ airflow: setup .airflow/.ready ## Start Airflow on loopback: make airflow [LAKE=
 test: setup .airflow/.ready browser ## Run all tests
 	@$(QUICK) .venv/bin/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder --durations=15
 
-check: setup ## Lint, types, and the direction of imports
+check: setup .airflow/.ready ## Lint, types, and the direction of imports
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/lint-imports
+	@.venv/bin/mypy --config-file infra/airflow/mypy.ini --python-executable .airflow/bin/python
 
 format: setup ## Format the code
 	@.venv/bin/ruff check --fix . && .venv/bin/ruff format .

@@ -54,7 +54,7 @@ def main() -> int:
             print(
                 f"Airflow is at {address}\n"
                 f"Log in as {USER} with the password {password}, which is in {os.path.relpath(password_file(home))}\n"
-                f"Lake: {asked.lake}. Logs: {os.path.relpath(home)}. Ctrl-C stops all of it.",
+                f"Lake: {asked.lake}{_missing(asked.lake)}. Logs: {os.path.relpath(home)}. Ctrl-C stops all of it.",
                 flush=True,
             )
             while True:
@@ -124,6 +124,10 @@ def _refused(asked: argparse.Namespace) -> str | None:
         except OSError:
             return f"Port {asked.port} is taken, perhaps by an Airflow that runs already. Name another: make airflow PORT=8081"
     return None
+
+
+def _missing(lake: Path) -> str:
+    return "" if lake.is_dir() else ", which is not there yet: `make demo` makes one, and tasks fail until then"
 
 
 def _password(file: Path) -> str:
