@@ -1,9 +1,7 @@
 """What people decided after a reconciliation: `LAKE/decisions/<run>.json`, one file a decision, replaced as a whole."""
 
-import json
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 
 from lakehouse.lake import Lake, write_json
 from lakehouse.reports import run_name
@@ -27,9 +25,3 @@ def keep_decision(lake: Lake, run: str, reconciliation: str, *, decision: str, b
     directory.mkdir(mode=0o700, exist_ok=True)
     write_json(directory / f"{made.run}.json", asdict(made))
     return made
-
-
-def decisions(lake: Lake) -> list[dict[str, Any]]:
-    """All of them, newest first."""
-    found = [json.loads(file.read_text()) for file in (lake.path / "decisions").glob("*.json")]
-    return sorted(found, key=lambda each: str(each["at"]), reverse=True)
