@@ -43,7 +43,7 @@ def reconcile(
     from lakehouse.arrivals import ARRIVALS
     from lakehouse.batches import Interval
     from lakehouse.lake import open_lake, write_json
-    from lakehouse.reports import report_file
+    from lakehouse.reports import report_page
     from lakehouse.terms import shared_log
 
     with told_errors(lake / "logs" / "spark.log"):
@@ -52,7 +52,7 @@ def reconcile(
         side, names = judged(candidate, result, settings)
         results = results_from(settings, names, opened)
         opened = shared_log(opened, results)
-        kept = None if run is None else report_file(opened, run, ".html")
+        kept = None if run is None else report_page(opened, run)
         pages = [file for file in (report, kept) if file is not None]
         interval = Interval(first, to)
         columns = {name for each in results for name in each.value_names}

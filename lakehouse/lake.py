@@ -6,6 +6,7 @@ LAKE/tables/kappa_team_scores@1   the stream's changelog; batch_…, legacy_arri
 LAKE/landings/00000007.json       which landing files came in micro-batch 7, in order of arrival
 LAKE/savepoints/monday.json       where every stream stood; beside it copies of their checkpoints
 LAKE/quality/docs/index.html      what `parity quality` found; beside it the runs as JSON
+LAKE/reports/<run>.html           what a named reconciliation found; LAKE/decisions, what people decided about it
 LAKE/checkpoints/…  LAKE/results/…  LAKE/locks/…  LAKE/code/…
 """
 

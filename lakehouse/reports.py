@@ -1,7 +1,7 @@
 """What a run leaves for people to read, under the name of the run: `LAKE/reports/<run>.html` and what it says as data.
 
 A scheduler names its runs, and its interface finds their pages again by that name. The name becomes a file name, so it
-is checked here and nowhere else.
+is checked before anything is written under it.
 """
 
 import re
@@ -23,8 +23,8 @@ def run_name(text: str) -> str:
     return text
 
 
-def report_file(lake: Lake, run: str, suffix: str) -> Path:
+def report_page(lake: Lake, run: str) -> Path:
     """Where the report of a run is kept; the directory is made, for its owner only."""
     directory = lake.path / "reports"
     directory.mkdir(mode=0o700, exist_ok=True)
-    return directory / f"{run_name(run)}{suffix}"
+    return directory / f"{run_name(run)}.html"

@@ -1,6 +1,8 @@
 """The tables of the history of verdicts: `reconciliations`, one row a result, and `differences`, one a differing key."""
 
 RECONCILIATIONS, DIFFERENCES = "reconciliations", "differences"
+HISTORY_LOCK = "history"
+"""Who holds it sees both tables as of the same verdict."""
 SCHEMAS = {
     RECONCILIATIONS: (
         "id string, at timestamp, candidate string, policy string, result string, version int, log_version long, "

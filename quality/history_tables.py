@@ -1,18 +1,22 @@
 """The history of verdicts: `reconciliations` and `differences`. A verdict has to be consistent with what it counted."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from lakehouse.locks import exclusive
 from lakehouse.tables import newest, read_table
-from lakehouse.verdicts import DIFFERENCES, RECONCILIATIONS, SCHEMAS
+from lakehouse.verdicts import DIFFERENCES, HISTORY_LOCK, RECONCILIATIONS, SCHEMAS
 from quality.pins import Pin
 from quality.rules import Columns, NoRow, Rule, copies, given, known, not_after, unique
 from quality.subjects import Absent, Subject
 from transformations.catalogue import RESULTS
+
+History = Callable[[str], DataFrame]
+"""A table of the history by its name, at its pinned version."""
 
 VERDICT = ("id", "result", "version")
 DIFFERENCE = (*VERDICT, "key", "window_start")
@@ -25,20 +29,24 @@ STATUS = """case when differing > 0 or coalesce(cast(get_json_object(verdict, '$
 
 
 def history_subjects(spark: SparkSession, at: Pin) -> Iterator[Subject | Absent]:
-    """The verdicts up to the pin, and their differences."""
+    """The verdicts up to the pin, and their differences, of versions that belong together."""
+    there = all(at.lake.has(table) for table in SCHEMAS)
+    with exclusive(spark, at.lake.lock_file(HISTORY_LOCK), wait=True):
+        versions = {table: newest(at.lake, table) for table in SCHEMAS} if there else {}
+    history = partial(_read, spark, at, versions)
     for name, prepare, rules, objects in (
         (RECONCILIATIONS, _with_kept, _reconciliation_rules, ()),
         (DIFFERENCES, _with_verdict, _difference_rules, ("key", "batch", "candidate")),
     ):
-        if not all(at.lake.has(table) for table in SCHEMAS):
+        if not there:
             yield Absent(name, "No reconciliation has been kept.")
             continue
         yield Subject(
             name,
-            newest(at.lake, name),
+            versions[name],
             _schema(name),
-            read=partial(_read, spark, at, name),
-            prepare=partial(prepare, spark, at),
+            read=partial(history, name),
+            prepare=partial(prepare, history),
             rules=partial(rules, at),
             objects=objects,
             pinned={"log_version": at.version},
@@ -51,24 +59,24 @@ def _schema(name: str) -> StructType:
     return found
 
 
-def _read(spark: SparkSession, at: Pin, name: str) -> DataFrame:
-    rows = read_table(spark, at.lake, name)
+def _read(spark: SparkSession, at: Pin, versions: Mapping[str, int], name: str) -> DataFrame:
+    rows = read_table(spark, at.lake, name, version=versions[name])
     if not at.asked:
         return rows
     if name == RECONCILIATIONS:
         return rows.where(F.col("log_version") <= at.version)
-    return rows.join(_read(spark, at, RECONCILIATIONS).select("id").distinct(), "id", "left_semi")
+    return rows.join(_read(spark, at, versions, RECONCILIATIONS).select("id").distinct(), "id", "left_semi")
 
 
-def _with_kept(spark: SparkSession, at: Pin, verdicts: DataFrame) -> DataFrame:
+def _with_kept(history: History, verdicts: DataFrame) -> DataFrame:
     """Each verdict with `_kept`, how many differences of it there are."""
-    kept = _read(spark, at, DIFFERENCES).groupBy(*VERDICT).agg(F.count(F.lit(1)).alias("_kept"))
+    kept = history(DIFFERENCES).groupBy(*VERDICT).agg(F.count(F.lit(1)).alias("_kept"))
     return verdicts.withColumns(copies(VERDICT)).join(kept, list(VERDICT), "left").fillna({"_kept": 0})
 
 
-def _with_verdict(spark: SparkSession, at: Pin, differences: DataFrame) -> DataFrame:
+def _with_verdict(history: History, differences: DataFrame) -> DataFrame:
     """Each difference with `_differing`, how many of them its verdict counts; null if it has none."""
-    verdicts = _read(spark, at, RECONCILIATIONS).groupBy(*VERDICT).agg(F.max("differing").alias("_differing"))
+    verdicts = history(RECONCILIATIONS).groupBy(*VERDICT).agg(F.max("differing").alias("_differing"))
     return differences.withColumns(copies([*DIFFERENCE, "window_end"])).join(verdicts, list(VERDICT), "left")
 
 

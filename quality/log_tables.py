@@ -1,6 +1,6 @@
 """The log and what ingestion put aside: `events`, `duplicates` and `quarantine`, up to one commit of the log."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -20,6 +20,8 @@ def log_subjects(spark: SparkSession, at: Pin, key: bytes) -> Iterator[Subject]:
     names = {table: at.lake.of_log(table) for table in (EVENTS, DUPLICATES, QUARANTINE)}
     where = {"log_version": at.version}
     aside = {**where, "batch": at.position.batch}
+    duplicates, quarantine = (newest(at.lake, names[table]) for table in (DUPLICATES, QUARANTINE))
+    copies_then = partial(_aside, spark, at, DUPLICATES, duplicates)
     yield Subject(
         names[EVENTS],
         at.version,
@@ -31,27 +33,28 @@ def log_subjects(spark: SparkSession, at: Pin, key: bytes) -> Iterator[Subject]:
     )
     yield Subject(
         names[DUPLICATES],
-        newest(at.lake, names[DUPLICATES]),
+        duplicates,
         SCHEMAS[DUPLICATES],
-        read=partial(_aside, spark, at, DUPLICATES),
+        read=copies_then,
         prepare=partial(_with_original, spark, at, key),
         rules=partial(duplicate_rules, at),
         pinned=aside,
     )
     yield Subject(
         names[QUARANTINE],
-        newest(at.lake, names[QUARANTINE]),
+        quarantine,
         SCHEMAS[QUARANTINE],
-        read=partial(_aside, spark, at, QUARANTINE),
-        prepare=partial(_with_waiting, spark, at),
+        read=partial(_aside, spark, at, QUARANTINE, quarantine),
+        prepare=partial(_with_waiting, spark, at, copies_then),
         rules=partial(quarantine_rules, at),
         pinned=aside,
     )
 
 
-def _aside(spark: SparkSession, at: Pin, table: str) -> DataFrame:
+def _aside(spark: SparkSession, at: Pin, table: str, version: int) -> DataFrame:
     """What ingestion had put aside when the log had its commit; what a micro-batch wrote that is not finished is not in it."""
-    return read_table(spark, at.lake, at.lake.of_log(table)).where(F.col("batch") <= at.position.batch)
+    rows = read_table(spark, at.lake, at.lake.of_log(table), version=version)
+    return rows.where(F.col("batch") <= at.position.batch)
 
 
 def _with_neighbours(events: DataFrame) -> DataFrame:
@@ -82,9 +85,9 @@ def _with_original(spark: SparkSession, at: Pin, key: bytes, duplicates: DataFra
     )
 
 
-def _with_waiting(spark: SparkSession, at: Pin, lines: DataFrame) -> DataFrame:
+def _with_waiting(spark: SparkSession, at: Pin, copies_then: Callable[[], DataFrame], lines: DataFrame) -> DataFrame:
     """Each line with `_waiting`: whether no requeue has made an event or a copy of it since."""
-    events, duplicates = log_at(spark, at.lake, at.version), _aside(spark, at, DUPLICATES)
+    events, duplicates = log_at(spark, at.lake, at.version), copies_then()
     taken = events.select(*ORIGIN).unionByName(duplicates.select(*ORIGIN)).distinct().withColumn("_taken", F.lit(True))
     return (
         lines.withColumns(copies(ORIGIN))

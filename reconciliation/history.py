@@ -8,9 +8,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakehouse.lake import Lake
+from lakehouse.locks import exclusive
 from lakehouse.settings import Settings
 from lakehouse.tables import append, create_table
-from lakehouse.verdicts import DIFFERENCES, RECONCILIATIONS, SCHEMAS
+from lakehouse.verdicts import DIFFERENCES, HISTORY_LOCK, RECONCILIATIONS, SCHEMAS
 from reconciliation.verdict import Verdict
 
 
@@ -33,8 +34,9 @@ def keep(spark: SparkSession, lake: Lake, verdict: Verdict, settings: Settings) 
         for each in verdict.results
         for one in each.differences
     ]  # fmt: skip
-    for name, content in ((RECONCILIATIONS, rows), (DIFFERENCES, differences)):
-        found = spark.createDataFrame(content, SCHEMAS[name])
-        create_table(spark, lake, name, found.schema, horizon=settings.retention.horizon)
-        if content:
-            append(spark, lake, name, found, transaction=None)
+    with exclusive(spark, lake.lock_file(HISTORY_LOCK), wait=True):
+        for name, content in ((RECONCILIATIONS, rows), (DIFFERENCES, differences)):
+            found = spark.createDataFrame(content, SCHEMAS[name])
+            create_table(spark, lake, name, found.schema, horizon=settings.retention.horizon)
+            if content:
+                append(spark, lake, name, found, transaction=None)
