@@ -4,7 +4,8 @@ It only writes landing files (docs/landing-format.md), knows nothing of the pipe
 """
 
 from simulator.delivered import Delivered
+from simulator.feed import feed
 from simulator.game import simulate
 from simulator.landing import LandingNotEmpty
 
-__all__ = ["Delivered", "LandingNotEmpty", "simulate"]
+__all__ = ["Delivered", "LandingNotEmpty", "feed", "simulate"]

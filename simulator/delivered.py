@@ -1,6 +1,8 @@
 """What a simulation delivered: the truth that the pipeline's own counts can be held against."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,3 +33,9 @@ class Delivered:
     def quarantined(self) -> int:
         """The lines that a strict reader puts aside: the malformed ones and the copies that contradict."""
         return self.malformed + self.conflicting_copies
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int], *, files: int, lines: int) -> Self:
+        """What was counted by the names that the deliveries give."""
+        named = ("events", "duplicates", "conflicting_copies", "malformed", "skewed", "late", "future")
+        return cls(files=files, lines=lines, **{name: counts.get(name, 0) for name in named})

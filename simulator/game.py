@@ -45,55 +45,45 @@ def simulate(
     """
     _check(events=events, players=players, hours=hours, files=files, start=start)
     span = Span(start=milliseconds(start), length=int(hours * HOUR))
-    roster = Roster(_generator(seed, "roster"), players=players)
-    phones = hand_out_phones(_generator(seed, "phones"), players=players, start=span.start)
-    network = Network(_generator(seed, "network"), phones, events=events - span.heartbeats(events))
-    play = Play(_generator(seed, "play"), roster)
+    roster = Roster(generator(seed, "roster"), players=players)
+    phones = hand_out_phones(generator(seed, "phones"), players=players, start=span.start)
+    network = Network(generator(seed, "network"), phones, events=events - span.heartbeats(events))
+    play = Play(generator(seed, "play"), roster)
     shares = [TEAMS[team] for team in roster.teams]
     counts: Counter[str] = Counter()
 
     def happenings() -> Iterator[Happening]:
-        moments = slots(_generator(seed, "rhythm"), span, events=events, shares=shares)
+        moments = slots(generator(seed, "rhythm"), span, events=events, shares=shares)
         for number, slot in enumerate(moments, start=1):
             yield play.happening(slot)
             if on_progress is not None and (number % 1000 == 0 or number == events):
                 on_progress(number, events)
 
     with Landing(landing, files=files, lines=events + network.extra_lines) as target:
-        for delivery in arrivals(happenings(), network):
+        for delivery in arrivals(happenings(), network.carry):
             target.add(delivery.line, arrives=delivery.arrives)
             for count in delivery.counts:
                 counts[count] += 1
         target.publish()
-    return Delivered(
-        files=target.files,
-        lines=target.lines,
-        events=counts["events"],
-        duplicates=counts["duplicates"],
-        conflicting_copies=counts["conflicting_copies"],
-        malformed=counts["malformed"],
-        skewed=counts["skewed"],
-        late=counts["late"],
-        future=counts["future"],
-    )
+    return Delivered.of(counts, files=target.files, lines=target.lines)
 
 
-def arrivals(happenings: Iterable[Happening], network: Network) -> Iterator[Delivery]:
-    """The deliveries in the order of arrival, holding only those that are still on their way."""
+def arrivals(happenings: Iterable[Happening], carry: Callable[[Happening], Iterable[Delivery]]) -> Iterator[Delivery]:
+    """What `carry` makes of the happenings, in the order of arrival, holding only what is still on its way."""
     on_their_way: list[tuple[int, int, Delivery]] = []
     number = 0
     for happening in happenings:
         # Nothing arrives before it happens: what arrives earlier than this moment is complete.
         while on_their_way and on_their_way[0][0] < happening.at:
             yield heapq.heappop(on_their_way)[2]
-        for delivery in network.carry(happening):
+        for delivery in carry(happening):
             heapq.heappush(on_their_way, (delivery.arrives, number, delivery))
             number += 1
     while on_their_way:
         yield heapq.heappop(on_their_way)[2]
 
 
-def _generator(seed: int, concern: str) -> random.Random:
+def generator(seed: int, concern: str) -> random.Random:
     """One generator for each concern: a change in one of them leaves the choices of the others alone."""
     return random.Random(f"{seed} {concern}")
 

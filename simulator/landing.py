@@ -1,9 +1,13 @@
 """The landing directory: files that appear whole or not at all, in the order of arrival."""
 
 import os
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TextIO
+
+from simulator.lines import milliseconds
 
 
 class LandingNotEmpty(ValueError):
@@ -16,14 +20,32 @@ class LandingNotEmpty(ValueError):
         )
 
 
+def refuse_landed(directory: Path) -> None:
+    """Make the directory, and refuse one that holds landing files."""
+    directory.mkdir(parents=True, exist_ok=True)
+    present = sorted(path.name for path in directory.glob("*.jsonl"))
+    if present:
+        raise LandingNotEmpty(directory, present)
+
+
+def land(file: Path, lines: Sequence[str], *, modified: datetime) -> None:
+    """Let a file appear with all of these lines, dated to the moment `modified`."""
+    hidden = file.with_name(f".{file.name}.part")
+    hidden.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+    _appear(hidden, file, nanoseconds=milliseconds(modified) * 1_000_000)
+
+
+def _appear(hidden: Path, file: Path, *, nanoseconds: int) -> None:
+    # The time goes before the rename, so that nobody sees the file with another one.
+    os.utime(hidden, ns=(nanoseconds, nanoseconds))
+    hidden.replace(file)
+
+
 class Landing:
     """Cuts `lines` lines into `files` files of equal size, named and dated in the order of arrival."""
 
     def __init__(self, directory: Path, *, files: int, lines: int) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        present = sorted(path.name for path in directory.glob("*.jsonl"))
-        if present:
-            raise LandingNotEmpty(directory, present)
+        refuse_landed(directory)
         self._directory = directory
         self._wanted_files = min(files, lines)
         self._wanted_lines = lines
@@ -62,10 +84,7 @@ class Landing:
         self._open.close()
         self._open = None
         self._modified = max(self._modified + 1, -(-self._arrived // 1000))
-        nanoseconds = self._modified * 1_000_000_000
-        # Before the rename, so that nobody sees the file with another time.
-        os.utime(self._hidden, ns=(nanoseconds, nanoseconds))
-        self._hidden.replace(self._directory / self._name)
+        _appear(self._hidden, self._directory / self._name, nanoseconds=self._modified * 1_000_000_000)
         self.files += 1
 
     @property
