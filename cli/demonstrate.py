@@ -77,7 +77,7 @@ def demo(
         with step("The legacy control, killed at the same place"):
             _killed(made, f"legacy.appended:arrivals:{KILLED_BATCH}", "legacy", config=config)
         with step("The legacy control again"):
-            legacy(spark, made, settings)
+            legacy(spark, made, settings, answers=controlled(results))
         with step("Reconcile the stream with batch"):
             verdict = reconcile(spark, made, results, settings)
         with step("Reconcile the control with batch"):

@@ -141,13 +141,17 @@ def recompute(
 
 def legacy(lake: LakeOption, config: ConfigOption = None) -> None:
     """Run the control: processing time, at least once, no de-duplication."""
+    from lakehouse.arrivals import CONTROLLED
     from lakehouse.lake import open_lake
+    from lakehouse.terms import at_log
+    from lakehouse.versions import as_noted
 
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
         opened = open_lake(lake)
+        answers = [as_noted(opened, each, settings)[0] for each in results_from(settings, list(CONTROLLED), opened)]
         spark = session_for(opened, settings)
         from speed_layer.legacy import legacy as run_legacy
 
         with step("Legacy control"):
-            run_legacy(spark, opened, settings)
+            run_legacy(spark, opened, settings, answers=[each for each in answers if at_log(opened, each).log == 1])

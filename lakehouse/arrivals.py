@@ -1,4 +1,7 @@
-"""The table `legacy_arrivals`: what the control has appended, and its answer, computed at query time."""
+"""The table `legacy_arrivals`: what the control has appended, and its answer, computed at query time.
+
+For readers without Spark the answer is written down as well, in `legacy_<result>`, after each run of the control.
+"""
 
 from dataclasses import dataclass
 
@@ -28,6 +31,14 @@ ARRIVALS_SCHEMA = StructType(
 )
 
 
+CONTROLLED = ("team_scores", "level_ups")
+"""The results that the control is judged on beside the stream: two show that the judge can fail, and why."""
+
+
+def legacy_name(result: Result) -> str:
+    return f"legacy_{result.id}"
+
+
 @dataclass(frozen=True)
 class ArrivalsBoundary:
     """How far the control has come: the versions of the log and of the duplicates that it has consumed."""
@@ -46,6 +57,18 @@ def arrivals_boundary(lake: Lake) -> ArrivalsBoundary:
     for said in commits(lake, ARRIVALS) if lake.has(ARRIVALS) else ():
         return ArrivalsBoundary(said["log_version"], said["duplicates_version"], said["version"])
     raise NothingToCompare(f"The legacy control has not run in {lake.path}. Run `parity legacy` first.")
+
+
+def answer_boundary(lake: Lake, result: Result) -> ArrivalsBoundary:
+    """How far the control had come when its answer was written down last; the table version is that of the answer."""
+    name = legacy_name(result)
+    for said in commits(lake, name) if lake.has(name) else ():
+        return ArrivalsBoundary(said["log_version"], said["duplicates_version"], said["version"])
+    known = ", ".join(CONTROLLED)
+    raise NothingToCompare(
+        f"The control has written down no answer for {result.id} in {lake.path}. `parity legacy` does it for {known}; any "
+        f"other is computed by Spark: `parity show {result.name} --layer legacy`."
+    )
 
 
 def read_arrivals(spark: SparkSession, lake: Lake, at: ArrivalsBoundary) -> DataFrame:

@@ -6,6 +6,7 @@ LAKE/tables/kappa_team_scores@1   the stream's changelog; batch_…, legacy_arri
 LAKE/landings/00000007.json       which landing files came in micro-batch 7, in order of arrival
 LAKE/savepoints/monday.json       where every stream stood; beside it copies of their checkpoints
 LAKE/quality/docs/index.html      what `parity quality` found; beside it the runs as JSON
+LAKE/progress/ingest.json         what the micro-batches of each query took
 LAKE/reports/<run>.html           what a named reconciliation found; LAKE/decisions, what people decided about it
 LAKE/checkpoints/…  LAKE/results/…  LAKE/locks/…  LAKE/code/…
 """
@@ -31,6 +32,8 @@ class Lake:
     """Which of its logs is read; `parity reingest` makes others beside the first."""
     since: int = 0
     """The first version of the log that counts."""
+    pins: tuple[tuple[str, int], ...] = ()
+    """The newest version of each of these tables that counts, for a reader whose answer is to be of one moment."""
 
     def table(self, name: str) -> str:
         """The path of a table, as Spark takes it."""
@@ -42,7 +45,8 @@ class Lake:
 
     def has(self, name: str) -> bool:
         """Whether the table has a commit; a directory alone is what a crash while making it leaves behind."""
-        return any((self.path / "tables" / name / "_delta_log").glob("*.json"))
+        log = self.path / "tables" / name / "_delta_log"
+        return (log / f"{0:020d}.json").exists() or any(log.glob("*.json"))
 
     def tables(self) -> list[str]:
         return sorted(each.name for each in (self.path / "tables").iterdir() if self.has(each.name))

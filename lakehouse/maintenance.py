@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
+from lakehouse.arrivals import legacy_name
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import changelog_name
 from lakehouse.compaction import compact, has_expired_files, live_files, maintenance_session, vacuum
@@ -66,8 +67,9 @@ def _version_kept(session: SparkSession, lake: Lake, result: Result, settings: S
     own, given = as_noted(lake, result, settings)
     if "epoch" in noted(lake, result) and lake.has(changelog_name(own)):
         yield _changelog_kept(session, lake, own, given)
-    if lake.has(batch_name(own)):
-        yield _vacuumed(session, lake, batch_name(own))
+    for name in (batch_name(own), legacy_name(own)):
+        if lake.has(name):
+            yield _vacuumed(session, lake, name)
 
 
 def _log_kept(session: SparkSession, lake: Lake) -> Upkeep:

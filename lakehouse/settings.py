@@ -115,6 +115,11 @@ class Quality(Section):
     result_lag: Duration = timedelta(hours=1)
 
 
+class Serving(Section):
+    clear_ids: bool = False
+    token: Annotated[str, Field(pattern=r"^([!-~]{16,})?$")] = ""
+
+
 class Spark(Section):
     master: str = "local[*]"
     compiler: Literal["quick", "full"] = "full"
@@ -140,6 +145,7 @@ class Settings(BaseSettings):
     ingestion: Ingestion = Ingestion()
     stream: Stream = Stream()
     quality: Quality = Quality()
+    serving: Serving = Serving()
     spark: Spark = Spark()
 
     @property

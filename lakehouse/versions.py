@@ -4,15 +4,18 @@ A version is one code with one set of settings; its tables, checkpoint and trans
 computed beside the live one, and a swap makes it live. What is live stands in one small file that is replaced as a
 whole: a reader sees the old version or the new one.
 
-    LAKE/results/team_scores.json        {"live": 2, "before": 1, "forced": null}; as long as nothing was swapped, 1 is live
+    LAKE/results/team_scores.json        {"live": 2, "before": 1, "forced": null, "swaps": [[1772359200000, 2]]}: which is live,
+                                         and since when; as long as nothing was swapped, 1 is live
     LAKE/results/team_scores@2.json      what version 2 is computed with, and its epoch
     LAKE/results/team_scores@1.retired   the same of a version that is gone: its number is not given again
 """
 
 import shutil
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
+from lakehouse.arrivals import legacy_name
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import boundaries, changelog_name
 from lakehouse.errors import NothingToCompare, UnknownVersion, VersionRefused
@@ -23,7 +26,7 @@ from lakehouse.notes import edited, note
 from lakehouse.settings import Lateness, Settings
 from lakehouse.terms import at_log
 from transformations.catalogue import catalogue
-from transformations.durations import parse_duration
+from transformations.durations import parse_duration, to_millis
 from transformations.result import Result, Way
 
 FIRST = 1
@@ -39,9 +42,19 @@ def _numbers(lake: Lake, name: str, suffix: str) -> list[int]:
     return sorted(int(file.stem.rpartition("@")[2]) for file in files)
 
 
-def live_number(lake: Lake, name: str) -> int:
-    """The version that readers see."""
-    return int(note(lake, name).get("live", FIRST))
+def live_number(lake: Lake, name: str, *, moment: datetime | None = None) -> int:
+    """The version that readers see, or saw at that moment."""
+    pointer = note(lake, name)
+    if moment is None:
+        return int(pointer.get("live", FIRST))
+    until = to_millis(moment)
+    return next((number for at, number in reversed(pointer.get("swaps", [])) if at <= until), FIRST)
+
+
+def _point(pointer: dict[str, Any], *, live: int, before: int, forced: list[int | None] | None) -> None:
+    """Change the pointer to the live version; each change is kept with its time, for readers who look back."""
+    swaps = [*pointer.get("swaps", []), [to_millis(datetime.now(UTC)), live]]
+    pointer.update(live=live, before=before, forced=forced, swaps=swaps)
 
 
 def at_live(lake: Lake, result: Result) -> Result:
@@ -145,7 +158,7 @@ def make_live(lake: Lake, result: Result, *, force: bool = False) -> int:
             "catch up; --force swaps all the same, and readers then see an older answer until it has."
         )
     with edited(lake, result.name) as pointer:
-        pointer.update(live=result.version, before=before, forced=[reached, live_reached] if behind else None)
+        _point(pointer, live=result.version, before=before, forced=[reached, live_reached] if behind else None)
     return before
 
 
@@ -169,7 +182,7 @@ def make_previous_live(lake: Lake, name: str) -> tuple[int, int]:
         before, live = pointer["before"], pointer["live"]
         if before not in numbers(lake, name):
             raise VersionRefused(f"{name}@{before}, which was live before, has been retired. Nothing was changed.")
-        pointer.update(live=before, before=live, forced=None)
+        _point(pointer, live=before, before=live, forced=None)
     return before, live
 
 
@@ -188,7 +201,7 @@ def remove(lake: Lake, result: Result) -> None:
     # The note goes first: what is left behind by a crash after that belongs to nobody, and a new version has a new number.
     file = lake.result_file(result.id)
     file.rename(file.with_suffix(".retired"))
-    for name in (changelog_name(result), batch_name(result)):
+    for name in (changelog_name(result), batch_name(result), legacy_name(result)):
         shutil.rmtree(lake.table(name), ignore_errors=True)
     shutil.rmtree(lake.checkpoint(result.id), ignore_errors=True)
 

@@ -1,38 +1,23 @@
 """Pseudonyms: what a check may show of a row does not name a person.
 
 Great Expectations keeps samples of what it finds and shows them. So the frame that it sees has personal columns replaced
-by a keyed hash, HMAC-SHA-256 of 128 bits: equal stays equal, and distinct stays distinct, so keys are as unique as they
-were. The key belongs to the lake and lies beside the pages, readable for its owner only: LAKE/quality/key.
+by a keyed hash (lakehouse/pseudonyms.py): equal stays equal, and distinct stays distinct, so keys are as unique as they
+were. Here it is computed by Spark's own functions.
 """
 
 import hashlib
-import os
-import secrets
 from collections.abc import Sequence
-from pathlib import Path
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField
 
+from lakehouse.pseudonyms import HEX_DIGITS, PREFIX
 from transformations.kinds import personal
 
-KEY_BYTES = 32
 BLOCK = hashlib.sha256().block_size
-HEX_DIGITS = 32
 HIDDEN = ("raw",)
 """Columns that hold a whole line, whatever is in it."""
-
-
-def lake_key(file: Path) -> bytes:
-    """The key in `file`, made on first use."""
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return bytes.fromhex(file.read_text())
-    with os.fdopen(descriptor, "w") as opened:
-        opened.write(secrets.token_hex(KEY_BYTES))
-    return bytes.fromhex(file.read_text())
 
 
 def pseudonymised(rows: DataFrame, key: bytes, *, objects: Sequence[str] = ()) -> DataFrame:
@@ -56,7 +41,7 @@ def _replaced(field: StructField, key: bytes, objects: Sequence[str]) -> Column 
 def _pseudonym(value: Column, key: bytes) -> Column:
     """A text that is empty or not there stays so."""
     told = value.cast("string")
-    return F.when(told == "", told).when(told.isNotNull(), F.concat(F.lit("person-"), _hashed(told, key)))
+    return F.when(told == "", told).when(told.isNotNull(), F.concat(F.lit(PREFIX), _hashed(told, key)))
 
 
 def _within(json: Column, key: bytes) -> Column:

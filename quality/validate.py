@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from lakehouse.errors import NotValidated
 from lakehouse.lake import Lake, write_json
 from lakehouse.locks import exclusive
+from lakehouse.pseudonyms import lake_key
 from lakehouse.reports import run_name
 from lakehouse.settings import Settings
 from lakehouse.terms import shared_log
@@ -23,7 +24,7 @@ from quality.history_tables import history_subjects
 from quality.log_tables import log_subjects
 from quality.outcome import Checked, CheckedTable, QualityRun
 from quality.pins import Pin, pinned
-from quality.pseudonyms import lake_key, pseudonymised
+from quality.pseudonyms import pseudonymised
 from quality.rendering import observed
 from quality.result_tables import result_subjects
 from quality.rules import Columns, Rule
@@ -53,7 +54,7 @@ def validate(
     at = pinned(shared_log(lake, results), settings, log_version=log_version, moment=moment)
     with exclusive(spark, lake.lock_file("quality"), wait=True):
         directory = quality_directory(lake)
-        key = lake_key(directory / "key")
+        key = lake_key(lake)
         present, absent = _chosen(list(_subjects(spark, at, results, key)), tables)
         site = Site(directory, run, moment)
         checked = []

@@ -7,14 +7,13 @@ from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lakehouse.arrivals import ArrivalsBoundary, arrivals_boundary, read_legacy
+from lakehouse.arrivals import CONTROLLED, ArrivalsBoundary, arrivals_boundary, read_legacy
 from lakehouse.changelogs import Boundary, boundary, mark, read_kappa, settled_before
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from transformations.result import Result
 
 Candidate = Literal["kappa", "legacy"]
-CONTROLLED = ("team_scores", "level_ups")
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def pin(lake: Lake, result: Result, candidate: Candidate, log_version: int | Non
 
 
 def controlled(results: Sequence[Result]) -> list[Result]:
-    """The results that the control is judged on beside the stream: two show that the judge can fail, and why."""
+    """Those of `results` that the control is judged on."""
     return [result for result in results if result.name in CONTROLLED] or list(results[:1])
 
 

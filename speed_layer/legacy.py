@@ -13,12 +13,13 @@ written again. That was fast and simple, wrong by a few per cent, and the nightl
 The aggregation itself is the shared function. What the reconciliation finds here is due to those three alone.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.arrivals import ARRIVALS, ARRIVALS_SCHEMA, processing_time
+from lakehouse.arrivals import ARRIVALS, ARRIVALS_SCHEMA, arrivals_boundary, legacy_name, processing_time, read_legacy
 from lakehouse.checkpoints import consumed_versions
 from lakehouse.failpoints import failpoint
 from lakehouse.lake import Lake
@@ -27,11 +28,12 @@ from lakehouse.log import DUPLICATES, EVENTS, newest_version, position, refuse_c
 from lakehouse.queries import Query, run
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
-from lakehouse.tables import append, commits, create_table
+from lakehouse.tables import append, commits, create_table, replace
+from transformations.result import Result
 
 
-def legacy(spark: SparkSession, lake: Lake, settings: Settings) -> None:
-    """Run the control until it has caught up with the arrivals."""
+def legacy(spark: SparkSession, lake: Lake, settings: Settings, *, answers: Sequence[Result] = ()) -> None:
+    """Run the control until it has caught up with the arrivals, and write down what it answers for `answers`."""
     newest_version(lake)
     checkpoint = lake.checkpoint("legacy")
     with (
@@ -48,6 +50,16 @@ def legacy(spark: SparkSession, lake: Lake, settings: Settings) -> None:
         source = _arrivals(spark, lake, EVENTS, settings).unionByName(_arrivals(spark, lake, DUPLICATES, settings))
         [ended] = run([Query("legacy", source, sink, checkpoint)])
         cost.rows_read = cost.rows_written = cost.took(ended)
+        for result in answers:
+            write_answer(spark, lake, result, settings)
+
+
+def write_answer(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> None:
+    """The answer of the control to one result, for readers without Spark; they see the one before until it is whole."""
+    name, at = legacy_name(result), arrivals_boundary(lake)
+    create_table(spark, lake, name, result.schema, horizon=settings.retention.horizon, append_only=False)
+    said = {"log_version": at.log_version, "duplicates_version": at.duplicates_version}
+    replace(spark, lake, name, read_legacy(spark, lake, result, at), where="true", metadata=said)
 
 
 def _arrivals(spark: SparkSession, lake: Lake, table: str, settings: Settings) -> DataFrame:

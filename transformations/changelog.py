@@ -99,14 +99,23 @@ def _known(epoch: int, log_version: int) -> Column:
 
 def _winners(revisions: DataFrame, result: Result, *, by: Sequence[str]) -> DataFrame:
     """The revision that outranks the others, for each value of the columns `by`."""
-    rank = [F.col("cause") == "late", F.col("log_version")]
-    if result.prefer is not None:
-        rank.insert(1, F.when(F.col("cause") == "on_time", F.expr(result.prefer)))
-    if not result.window.ends_by_itself:
-        rank.insert(0, F.col("window_end"))
+    rank = [F.expr(each).alias(f"rank_{place}") for place, each in enumerate(precedence(result))]
     others = [name for name in revisions.columns if name not in by]
     winner = F.max_by(F.struct(*others), F.struct(*rank)).alias("winner")
     return revisions.groupBy(*by).agg(winner).select(*by, "winner.*")
+
+
+def precedence(result: Result) -> list[str]:
+    """By what one revision of a key outranks another, the first that differs; the greater wins, and null is the least.
+
+    As SQL, because a reader without Spark folds the changelog by the same rule.
+    """
+    rank = ["cause = 'late'", "log_version"]
+    if result.prefer is not None:
+        rank.insert(1, f"case when cause = 'on_time' then {result.prefer} end")
+    if not result.window.ends_by_itself:
+        rank.insert(0, "window_end")
+    return rank
 
 
 def _outermost(sessions: DataFrame, result: Result) -> DataFrame:

@@ -47,8 +47,9 @@ class Joined(Shape):
     def in_place(self) -> str:
         return lasts(self.within)
 
-    def settles(self) -> Column:
-        return later(F.col("window_end"), BEYOND)
+    @property
+    def settles_after(self) -> timedelta:
+        return BEYOND
 
     def touched(self, rows: DataFrame, log: DataFrame, by: Sequence[str]) -> DataFrame:  # noqa: ARG002
         return self._around(rows, F.col("event_time"), by)
@@ -90,8 +91,9 @@ class WindowedJoin(Shape):
     def in_place(self) -> str:
         return f"{starts_every(self.size)} and {lasts(self.size)}"
 
-    def settles(self) -> Column:
-        return later(F.col("window_end"), self.within + BEYOND)
+    @property
+    def settles_after(self) -> timedelta:
+        return self.within + BEYOND
 
     def touched(self, rows: DataFrame, log: DataFrame, by: Sequence[str]) -> DataFrame:  # noqa: ARG002
         """The windows of every left row that the rows can follow within the bound."""

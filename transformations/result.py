@@ -43,10 +43,14 @@ class Value:
 
 @dataclass(frozen=True)
 class Derived:
-    """Columns that only the view has, computed from the rows of the result."""
+    """Columns that only the view has, computed from the rows of the result.
+
+    `select` is SQL over `{rows}`, with their columns and the new ones, that Spark and DuckDB both read: readers with a JVM
+    and without one see the same.
+    """
 
     values: tuple[Value, ...]
-    compute: Callable[[DataFrame, Any], DataFrame]
+    select: str
     hides: tuple[str, ...] = ()
 
 
@@ -173,4 +177,4 @@ class Result:
         rows = rows.select(*self.columns)
         if self.derived is None:
             return rows
-        return self.derived.compute(rows, self.window).drop(*self.derived.hides)
+        return rows.sparkSession.sql(self.derived.select, rows=rows).drop(*self.derived.hides)

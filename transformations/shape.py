@@ -116,9 +116,15 @@ class Shape(ABC):
         """Whether a placed row came too late for the engine to own its result."""
         return self.deadline() <= earlier(F.col("high_water"), allowed)
 
+    @property
+    def settles_after(self) -> timedelta:
+        """How long after its end a row of the result can still change by rows that are not late."""
+        return timedelta()
+
     def settles(self) -> Column:
         """The moment of event time that decides over a row of the result: settled once `high_water - D` has reached it."""
-        return F.col("window_end")
+        end = F.col("window_end")
+        return later(end, self.settles_after) if self.settles_after else end
 
     def settled(self, before: Column) -> Column:
         """Whether only late rows can still change a row of the result; `before` is `high_water - D`."""

@@ -18,7 +18,8 @@ from lakehouse.errors import NothingToCompare, ParityError, SettingsChanged
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import Lateness, load_settings
 from lakehouse.tables import newest, read_table
-from serving.views import cut_off, view
+from serving.pins import cut_off
+from serving.views import view
 from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.durations import to_millis

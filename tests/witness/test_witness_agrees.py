@@ -12,7 +12,8 @@ from batch_layer.recompute import recompute
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import Settings, Stream, load_settings
 from lakehouse.tables import read_table
-from serving.views import Layer, view
+from serving.pins import Layer
+from serving.views import view
 from simulator import Delivered, simulate
 from speed_layer.ingest import ingest
 from speed_layer.stream import stream

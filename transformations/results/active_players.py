@@ -30,12 +30,14 @@ def sketches(pops: DataFrame, _: Tumbling, alongside: Sequence[str]) -> DataFram
     )
 
 
-def with_day(rows: DataFrame, _: Tumbling) -> DataFrame:
-    """The hours of a day merged: a player who came in three of them counts once."""
-    day = F.date_trunc("day", F.col("window_start"))
-    merged = F.hll_sketch_estimate(F.hll_union_agg("sketch")).alias("day_estimate")
-    days = rows.groupBy(day.alias("day")).agg(merged)
-    return rows.withColumn("day", day).join(days, "day").drop("day")
+WITH_DAY = """
+    select hour.*, day.day_estimate
+    from {rows} hour join (
+        select date_trunc('day', window_start) as start, hll_sketch_estimate(hll_union_agg(sketch)) as day_estimate
+        from {rows} group by date_trunc('day', window_start)
+    ) day on date_trunc('day', hour.window_start) = day.start
+"""
+"""The hours of a day merged: a player who came in three of them counts once."""
 
 
 def active_players(*, size: timedelta = timedelta(hours=1)) -> Result:
@@ -53,7 +55,7 @@ def active_players(*, size: timedelta = timedelta(hours=1)) -> Result:
         compute=sketches,
         derived=Derived(
             (Value("day_estimate", LongType(), "the estimate for the day, from the merged sketches"),),
-            with_day,
+            WITH_DAY,
             hides=("sketch",),
         ),
     )

@@ -7,8 +7,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, LongType
 
+from ..durations import written
 from ..result import Derived, Result, Total, Value
-from ..shape import later
 from ..windows import Hopping
 
 
@@ -18,17 +18,13 @@ def pace(pops: DataFrame, _: Hopping, alongside: Sequence[str]) -> DataFrame:
     )
 
 
-def with_change(rows: DataFrame, window: Hopping) -> DataFrame:
+def with_change(size: timedelta) -> str:
     """A window in which the player did nothing has no row, and counts as nothing."""
-    before = rows.select(
-        "player_id", later(F.col("window_start"), window.size).alias("window_start"), F.col("bubbles").alias("before")
-    )
-    return (
-        rows.join(before, ["player_id", "window_start"], "left")
-        .withColumn("mean", F.col("bubbles") / F.col("events"))
-        .withColumn("change", F.col("bubbles") - F.coalesce("before", F.lit(0)))
-        .select(*rows.columns, "mean", "change")
-    )
+    return f"""
+        select now.*, now.bubbles / now.events as mean, now.bubbles - coalesce(before.bubbles, 0) as change
+        from {{rows}} now left join {{rows}} before
+        on before.player_id = now.player_id and before.window_start = now.window_start - interval '{written(size)}'
+    """
 
 
 def player_pace(*, size: timedelta = timedelta(minutes=5), slide: timedelta = timedelta(minutes=1)) -> Result:
@@ -48,6 +44,6 @@ def player_pace(*, size: timedelta = timedelta(minutes=5), slide: timedelta = ti
                 Value("mean", DoubleType(), "bubbles per pop"),
                 Value("change", LongType(), "bubbles more than in the window that ended where this one starts"),
             ),
-            with_change,
+            with_change(size),
         ),
     )

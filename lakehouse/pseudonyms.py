@@ -1,0 +1,39 @@
+"""Pseudonyms: what is shown of a row does not name a person.
+
+A personal value is replaced by a keyed hash, HMAC-SHA-256 of 128 bits: equal stays equal, and distinct stays distinct.
+The key belongs to the lake and is readable for its owner only, so the pages of `parity quality` and the answers of
+`parity serve` call a person the same: LAKE/quality/key.
+"""
+
+import hmac
+import os
+import secrets
+from hashlib import sha256
+
+from lakehouse.lake import Lake
+
+PREFIX = "person-"
+HEX_DIGITS = 32
+KEY_BYTES = 32
+
+
+def lake_key(lake: Lake) -> bytes:
+    """The key of the lake, made on first use."""
+    file = lake.path / "quality" / "key"
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    draft = file.with_name(f".key.{os.getpid()}")
+    if not file.exists():
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:
+            opened.write(secrets.token_hex(KEY_BYTES))
+        try:
+            os.link(draft, file)  # whole or not at all, and never over one that another process has made meanwhile
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    return bytes.fromhex(file.read_text())
+
+
+def pseudonym(value: str, key: bytes) -> str:
+    """What a person is called outside; a text that is empty stays so."""
+    return PREFIX + hmac.new(key, value.encode(), sha256).hexdigest()[:HEX_DIGITS] if value else value

@@ -1,0 +1,45 @@
+"""What a person is called in answers: by a pseudonym, unless the setting `[serving] clear_ids` asks for the id itself."""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakehouse.pseudonyms import pseudonym
+from transformations.kinds import personal
+
+
+class Persons:
+    """Renames persons with the key of the lake; without a key everybody keeps the name."""
+
+    def __init__(self, key: bytes | None) -> None:
+        self._key = key
+
+    def renamed(self, rows: pa.Table) -> pa.Table:
+        """Rows with the same columns, whose personal ones hold pseudonyms."""
+        if self._key is None:
+            return rows
+        for name in personal():
+            if name in rows.column_names:
+                rows = rows.set_column(rows.column_names.index(name), name, self._column(rows[name]))
+        return rows
+
+    def renamed_object(self, text: str) -> Any:
+        """What a text says as JSON; if it is an object, with its personal fields renamed."""
+        found = json.loads(text)
+        if self._key is None or not isinstance(found, dict):
+            return found
+        return {
+            name: pseudonym(value, self._key) if name in personal() and isinstance(value, str) else value
+            for name, value in found.items()
+        }
+
+    def _column(self, values: pa.ChunkedArray) -> pa.Array:
+        """Each distinct id is hashed once: there are few of them, and many rows."""
+        assert self._key is not None
+        encoded = pc.dictionary_encode(values.combine_chunks())
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.chunk(0)
+        names = [None if value is None else pseudonym(value, self._key) for value in encoded.dictionary.to_pylist()]
+        return pa.array(names, pa.string()).take(encoded.indices)

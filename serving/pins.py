@@ -1,0 +1,100 @@
+"""Which versions of which tables an answer is of, layer by layer. Found in the commits alone, with Spark or without it.
+
+Kappa is one table. Lambda is two and a cut-off: what the batch layer had settled when it last ran, and the speed layer
+for everything after it. The merge is the price of the second layer, paid by every reader.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
+from typing import Literal, get_args
+
+from lakehouse.arrivals import answer_boundary, arrivals_boundary, legacy_name
+from lakehouse.batches import Coverage, batch_name, coverage
+from lakehouse.changelogs import Boundary, boundary, changelog_name, mark, settled_before
+from lakehouse.errors import NothingToCompare
+from lakehouse.lake import Lake
+from lakehouse.log import EVENTS, position
+from lakehouse.settings import Settings
+from lakehouse.tables import newest, newest_at
+from lakehouse.terms import at_log
+from transformations.result import Result
+
+Layer = Literal["kappa", "batch", "legacy", "lambda"]
+LAYERS: tuple[Layer, ...] = get_args(Layer)
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """What an answer is of. Everything that is asked about it later is asked of the same versions."""
+
+    layer: Layer
+    log_version: int
+    settled_before: datetime
+    """Results that end until then are settled in it."""
+    boundary: Boundary | None = None
+    covered: tuple[Coverage, ...] = ()
+    cut_off: datetime | None = None
+    """Where the speed layer takes over, in the Lambda view."""
+
+
+def pinned_lake(lake: Lake, result: Result, *, moment: datetime | None = None) -> Lake:
+    """The lake with every table that an answer to `result` can need pinned: as it is now, or as it was at that moment."""
+    own = at_log(lake, result)
+    names = (own.of_log(EVENTS), changelog_name(result), batch_name(result), legacy_name(result))
+    versions = ((name, newest(own, name) if moment is None else newest_at(own, name, moment)) for name in names)
+    return replace(own, pins=tuple(versions))
+
+
+def pinned(lake: Lake, result: Result, settings: Settings, *, layer: Layer, computes: bool = False) -> Pinned:
+    """The newest answer of a layer in a lake that may itself be pinned; `settings` are the result's own.
+
+    Who `computes` has Spark and makes the control's answer from its arrivals. Others read the one that it wrote down.
+    """
+    lake, allowed = at_log(lake, result), settings.lateness.allowed
+    if layer == "legacy":
+        version = (arrivals_boundary(lake) if computes else answer_boundary(lake, result)).log_version
+        return Pinned(layer, version, settled_before(mark(lake, version), allowed))
+    covered = () if layer == "kappa" else tuple(_computed(lake, result))
+    if layer == "batch":
+        version = covered[0].log_version
+        return Pinned(layer, version, settled_before(mark(lake, version), allowed), covered=covered)
+    at = boundary(lake, result)
+    before = settled_before(mark(lake, at.log_version), allowed, at)
+    until = cut_off(lake, result, covered, settings) if layer == "lambda" else None
+    return Pinned(layer, at.log_version, before, at, covered, until)
+
+
+def _computed(lake: Lake, result: Result) -> list[Coverage]:
+    covered = coverage(lake, result)
+    if not covered:
+        raise NothingToCompare(
+            f"The batch layer has not computed {result.id} in {lake.path}. Run `parity recompute` first."
+        )
+    return covered
+
+
+def cut_off(lake: Lake, result: Result, runs: Sequence[Coverage], settings: Settings) -> datetime:
+    """The end of what the batch layer has settled without a gap: behind it the speed layer answers.
+
+    Each stretch between the ends of the intervals counts as it was computed last; the first that the batch layer has not
+    computed, or not settled up to its end, is where the cut-off lies.
+    """
+    edges = sorted({edge for run in runs for edge in (run.interval.first, run.interval.end) if edge is not None})
+    reached: datetime | None = None
+    for first, end in pairwise((None, *edges, None)):
+        run = next((run for run in runs if run.interval.covers(first, end)), None)
+        mark_then = position(lake, run.log_version).high_water if run else None
+        if mark_then is None:
+            break
+        settled_then = mark_then - settings.lateness.allowed
+        if end is None or settled_then < end:
+            reached = settled_then if reached is None else max(reached, settled_then)
+            break
+        reached = end
+    if reached is None:
+        raise NothingToCompare(
+            f"The batch layer of {result.id} has no contiguous result yet. Run `parity recompute` without --from first."
+        )
+    return reached

@@ -1,0 +1,165 @@
+"""The views as SQL for DuckDB: what a reader is shown of a result, layer by layer, without Spark.
+
+The rules are those of Spark's views, told once: the versions and the cut-off by pins.py, which revision outranks which by
+`transformations.changelog.precedence`, when a row is settled by its shape, derived columns by their declaration. A test
+compares the answers of both row by row.
+
+Values are bound, never written into the text. Names of columns come from the declarations alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from serving.copies import ADDED_BY
+from serving.pins import Pinned
+from transformations.changelog import precedence
+from transformations.result import Result
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Which rows of a result: windows that start in `[first, end)`, of the first columns of a key, settled or not."""
+
+    first: datetime | None = None
+    end: datetime | None = None
+    key: tuple[Any, ...] = ()
+    settled: bool | None = None
+    after: tuple[Any, ...] | None = None
+    """Only what comes behind this identity, in the order of windows and keys."""
+    limit: int | None = None
+
+
+@dataclass
+class Query:
+    """Text and bound values."""
+
+    text: str
+    values: Values = field(default_factory=dict)
+
+    def bound(self, name: str, value: Any) -> str:
+        """The place of a value in the text."""
+        self.values[name] = value
+        return f"${name}"
+
+
+def view_query(result: Result, at: Pinned, relations: Mapping[str, str], asked: Asked) -> Query:
+    """The answer of a layer in the order of windows and keys. `relations` are those of `kappa`, `batch` and `legacy`."""
+    query = Query("")
+    # A derived column may need rows that were not asked for, and so may the decision which session is the outermost.
+    by_key = [] if result.derived else _key_conditions(result, asked, query)
+    by_window = _window_conditions(asked, query) if result.window.ends_by_itself and not result.derived else []
+    rows = _rows(result, at, relations, [*by_key, *by_window], query)
+    settled = _settled(result, query, "before", at.settled_before)
+    conditions = [*_key_conditions(result, asked, query), *_window_conditions(asked, query)]
+    if asked.settled is not None:
+        conditions.append("settled" if asked.settled else "not settled")
+    order = ("window_start", *result.key)
+    if asked.after is not None:
+        behind = ", ".join(query.bound(f"after_{place}", value) for place, value in enumerate(asked.after))
+        conditions.append(f"({_listed(order)}) > ({behind})")
+    query.text = (
+        f"select * from (select *, {settled} as settled from ({_shown(result, rows)})) "
+        f"where {_all(conditions)} order by {_listed(order)}"
+    )
+    if asked.limit is not None:
+        query.text += f" limit {query.bound('limit', asked.limit)}"
+    return query
+
+
+def history_query(result: Result, relation: str, *, key: Sequence[Any], window_start: datetime, at: Pinned) -> Query:
+    """The revisions of one result in the order in which they were written."""
+    query = Query("")
+    mine = [
+        *_key_conditions(result, Asked(key=tuple(key)), query),
+        f"window_start = {query.bound('window_start', window_start)}",
+        *_known(at, query),
+    ]
+    columns = _listed((*result.columns, "cause", "deleted", "settled", "log_version", "written_at", "fingerprint"))
+    query.text = (
+        f"select {columns} from {relation} where {_all(mine)} order by log_version, written_at, cause, window_end"
+    )
+    return query
+
+
+def _rows(result: Result, at: Pinned, relations: Mapping[str, str], conditions: list[str], query: Query) -> str:
+    columns = _listed(result.columns)
+    if at.boundary is None:
+        return f"select {columns} from {relations[at.layer]} where {_all(conditions)}"
+    speed = _kappa(result, at, relations["kappa"], conditions, query)
+    if at.cut_off is None:
+        return f"select {columns} from ({speed})"
+    # What has no end is never behind the cut-off.
+    done = f"(window_end is not null and {_settled(result, query, 'cut_off', at.cut_off)})"
+    batch = f"select {columns} from {relations['batch']} where {_all([done, *conditions])}"
+    return f"{batch} union all select {columns} from ({speed}) where not {done}"
+
+
+def _kappa(result: Result, at: Pinned, relation: str, conditions: list[str], query: Query) -> str:
+    """The winning revisions: `transformations.changelog.kappa_view` in SQL."""
+    rank = ", ".join(f"({each}) desc nulls last" for each in precedence(result))
+    winners = (
+        f"select * from {relation} where {_all([*_known(at, query), *conditions])} "
+        f"qualify row_number() over (partition by {_listed(result.identity)} order by {rank}) = 1"
+    )
+    if not result.window.ends_by_itself:
+        winners = _outermost(result, winners)
+    return f"select * from ({winners}) where not deleted"
+
+
+def _known(at: Pinned, query: Query) -> list[str]:
+    """The revisions up to a boundary, of its epoch."""
+    assert at.boundary is not None
+    return [
+        f"epoch = {query.bound('epoch', at.boundary.epoch)}",
+        f"log_version <= {query.bound('log_version', at.boundary.log_version)}",
+        f"{ADDED_BY} <= {query.bound('table_version', at.boundary.table_version)}",
+    ]
+
+
+def _outermost(result: Result, sessions: str) -> str:
+    """Those that lie within no other of their key: none that starts earlier ends as late."""
+    by = f"partition by {_listed(result.key)} " if result.key else ""
+    earlier = f"over ({by}order by window_start rows between unbounded preceding and 1 preceding)"
+    return f"select * from ({sessions}) qualify coalesce(max(window_end) {earlier} < window_end, true)"
+
+
+def _shown(result: Result, rows: str) -> str:
+    """Rows as a reader sees them, with the columns that only the view has."""
+    if result.derived is None:
+        return rows
+    hidden = f" exclude ({_listed(result.derived.hides)})" if result.derived.hides else ""
+    return f"select *{hidden} from ({result.derived.select.format(rows=f'({rows})')})"
+
+
+def _settled(result: Result, query: Query, name: str, before: datetime) -> str:
+    """`Shape.settled` in SQL."""
+    if result.window.endless:
+        return "true"
+    return f"window_end <= {query.bound(name, before - result.window.settles_after)}"
+
+
+def _key_conditions(result: Result, asked: Asked, query: Query) -> list[str]:
+    named = zip(result.key, asked.key, strict=False)  # the first columns of a key may be enough
+    return [f"{_quote(name)} = {query.bound(f'key_{place}', value)}" for place, (name, value) in enumerate(named)]
+
+
+def _window_conditions(asked: Asked, query: Query) -> list[str]:
+    first = [] if asked.first is None else [f"window_start >= {query.bound('first', asked.first)}"]
+    end = [] if asked.end is None else [f"window_start < {query.bound('end', asked.end)}"]
+    return first + end
+
+
+def _all(conditions: Sequence[str]) -> str:
+    return " and ".join(conditions) or "true"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(_quote(name) for name in names)
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,136 @@
+"""A reader of a lake without a JVM: what the API, the live page and the notebooks ask.
+
+    from serving.reader import Reader
+    with Reader.of("demo") as reader:
+        reader.answer("team_scores", layer="kappa").frame()
+
+Every answer is of one pinned version of each table that it needs, and says which.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from lakehouse.errors import ParityError
+from lakehouse.lake import Lake, open_lake
+from lakehouse.pseudonyms import lake_key
+from lakehouse.settings import Settings, load_settings
+from lakehouse.tables import newest
+from serving.copies import Copies
+from serving.persons import Persons
+from serving.pins import Layer
+from serving.queries import Asked, Query, history_query, view_query
+from serving.subjects import Subject, Subjects
+from transformations.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Rows of a result, with what they are of."""
+
+    subject: Subject
+    rows: pa.Table
+    more: bool = False
+    """Whether there are more rows than were asked for."""
+
+    def frame(self) -> "pd.DataFrame":
+        """The rows for pandas."""
+        frame: pd.DataFrame = self.rows.to_pandas()
+        return frame
+
+
+class Reader:
+    """Answers from a lake, whatever its writers are doing meanwhile. Many threads may ask it."""
+
+    def __init__(self, lake: Lake, settings: Settings) -> None:
+        self.lake = lake
+        self.settings = settings
+        self.persons = Persons(None if settings.serving.clear_ids else lake_key(lake))
+        self.subjects = Subjects(lake, settings)
+        self._copies = Copies(lake, rewrite=self.persons.renamed)
+
+    @classmethod
+    def of(cls, path: str | Path, settings: Settings | None = None) -> Self:
+        """A reader of the lake at a path, with the default settings if none are given."""
+        return cls(open_lake(Path(path)), settings or load_settings())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._copies.close()
+
+    def answer(
+        self,
+        name: str,
+        layer: Layer = "kappa",
+        *,
+        first: datetime | None = None,
+        end: datetime | None = None,
+        key: Sequence[Any] = (),
+        settled: bool | None = None,
+        as_of: datetime | None = None,
+    ) -> Answer:
+        """The rows of a result as one layer answers them: windows that start in `[first, end)`."""
+        subject = self.subjects.subject(name, layer, moment=as_of)
+        return self.rows(subject, Asked(first=first, end=end, key=tuple(key), settled=settled))
+
+    def rows(self, subject: Subject, asked: Asked) -> Answer:
+        """The rows of a subject that were asked for; one more is looked for, to say whether there are more."""
+        _refuse_other_key(subject.result, asked.key)
+        look = asked if asked.limit is None else replace(asked, limit=asked.limit + 1)
+        with self._relations(subject) as relations:
+            found = self._fetched(view_query(subject.result, subject.at, relations, look))
+        more = asked.limit is not None and len(found) > asked.limit
+        return Answer(subject, found.slice(0, asked.limit) if more else found, more)
+
+    def history(self, name: str, *, key: Sequence[Any], window_start: datetime) -> Answer:
+        """The revisions of one result of the stream, oldest first."""
+        subject = self.subjects.subject(name, "kappa")
+        _refuse_other_key(subject.result, key, whole=True)
+        with self._relations(subject) as relations:
+            query = history_query(subject.result, relations["kappa"], key=key, window_start=window_start, at=subject.at)
+            return Answer(subject, self._fetched(query))
+
+    def table(self, name: str, text: str, **values: Any) -> list[dict[str, Any]]:
+        """What a query finds in one table of the lake, which it calls `{rows}`; nothing if there is no such table."""
+        if not self.lake.has(name):
+            return []
+        with self._copies.at(name, newest(self.lake, name)) as relation:
+            found: list[dict[str, Any]] = self._fetched(Query(text.format(rows=relation), values)).to_pylist()
+            return found
+
+    @contextmanager
+    def _relations(self, subject: Subject) -> Iterator[dict[str, str]]:
+        with ExitStack() as held:
+            yield {
+                layer: held.enter_context(self._copies.at(table, subject.versions[table]))
+                for layer, table in subject.relations.items()
+            }
+
+    def _fetched(self, query: Query) -> pa.Table:
+        cursor = self._copies.cursor()
+        try:
+            return cursor.sql(query.text, params=query.values).to_arrow_table()
+        finally:
+            cursor.close()
+
+
+def _refuse_other_key(result: Result, key: Sequence[Any], *, whole: bool = False) -> None:
+    named = ", ".join(result.key) or "no columns: it has one row a window"
+    if len(key) > len(result.key) or (whole and len(key) < len(result.key)):
+        raise ParityError(
+            f"The key of {result.name} has {named}; {len(key)} value{'' if len(key) == 1 else 's'} given. Give a value "
+            "for each column, in this order."
+        )

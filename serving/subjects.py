@@ -1,0 +1,142 @@
+"""What an answer is of: a version of a result as the lake computes it, with every table that it needs pinned.
+
+To find that out takes reading notes and commits. It is done once for each state of the lake that is asked about: a request
+that finds the same notes and the same newest versions gets the same subject, for the price of some looks at file times.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+
+from lakehouse.arrivals import legacy_name
+from lakehouse.batches import batch_name
+from lakehouse.changelogs import changelog_name, folded_until
+from lakehouse.errors import NothingToCompare, UnknownResult
+from lakehouse.lake import Lake
+from lakehouse.log import EVENTS
+from lakehouse.settings import Settings
+from lakehouse.tables import newest, newest_at
+from lakehouse.terms import at_log
+from lakehouse.versions import FIRST, as_noted, at_number, live_number
+from serving.pins import Layer, Pinned, pinned
+from transformations.catalogue import catalogue
+from transformations.result import Result
+
+Pins = tuple[tuple[str, int], ...]
+Stamps = tuple[tuple[int, int] | None, ...]
+REMEMBERED = 256
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A version of a result, with the settings and the log that the lake computes it with."""
+
+    result: Result
+    settings: Settings
+    lake: Lake
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """What an answer can need. The log comes last: pinned in this order, it is never behind the others."""
+        result = self.result
+        return (changelog_name(result), batch_name(result), legacy_name(result), self.lake.of_log(EVENTS))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What an answer is of."""
+
+    result: Result
+    lake: Lake
+    at: Pinned
+
+    @property
+    def relations(self) -> dict[Layer, str]:
+        """The tables of the layers that the answer is made of."""
+        kappa, batch, legacy = (name(self.result) for name in (changelog_name, batch_name, legacy_name))
+        one: dict[Layer, str] = {"kappa": kappa, "batch": batch, "legacy": legacy}
+        return {"batch": batch, "kappa": kappa} if self.at.layer == "lambda" else {self.at.layer: one[self.at.layer]}
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """Every table that the answer is of, with its version."""
+        pins = dict(self.lake.pins)
+        return {name: pins[name] for name in (*self.relations.values(), self.lake.of_log(EVENTS))}
+
+
+class Subjects:
+    """The subjects of a lake."""
+
+    def __init__(self, lake: Lake, settings: Settings) -> None:
+        self._lake = lake
+        self._settings = settings
+        self._declared = catalogue(settings.windows_by_result)
+        self._newest: dict[str, int] = {}
+        self._computed: Callable[[str, int, Stamps], Computed] = lru_cache(REMEMBERED)(self._find_computed)
+        self._subject: Callable[[str, int, Layer, Pins, Stamps], Subject] = lru_cache(REMEMBERED)(self._find_subject)
+
+    def names(self) -> list[str]:
+        return list(self._declared)
+
+    def computed(self, name: str, *, moment: datetime | None = None) -> Computed:
+        """The live version of a result, the one that was live at that moment, or the one that is named: NAME@2."""
+        return self._computed(*self._noted(name, moment))
+
+    def subject(self, name: str, layer: Layer, *, moment: datetime | None = None, pins: Pins | None = None) -> Subject:
+        """What a layer answers: now, as it was served at that moment, or at the versions of an earlier answer."""
+        result, version, stamps = self._noted(name, moment)
+        if pins is None:
+            pins = self._pinned(self._computed(result, version, stamps), moment)
+        return self._subject(result, version, layer, pins, stamps)
+
+    def _noted(self, name: str, moment: datetime | None) -> tuple[str, int, Stamps]:
+        """A result and its version, and how their notes are stamped: other stamps are other notes."""
+        asked, _, number = name.partition("@")
+        if asked not in self._declared or (number and not (number.isascii() and number.isdigit())):
+            raise UnknownResult(f"There is no result {name!r}. There are: {', '.join(self._declared)}.")
+        version = int(number) if number else live_number(self._lake, asked, moment=moment)
+        return asked, version, tuple(_stamp(self._lake.result_file(each)) for each in (asked, f"{asked}@{version}"))
+
+    def _pinned(self, computed: Computed, moment: datetime | None) -> Pins:
+        if moment is not None:
+            return tuple((name, newest_at(computed.lake, name, moment)) for name in computed.tables)
+        for name in computed.tables:
+            self._newest[name] = newest(computed.lake, name, known=max(self._newest.get(name, 0), 0))
+        return tuple((name, self._newest[name]) for name in computed.tables)
+
+    def _find_computed(self, name: str, version: int, stamps: Stamps) -> Computed:
+        declared = replace(self._declared[name], version=version)
+        if version != FIRST or stamps[1] is not None:
+            declared = at_number(self._lake, declared, version)
+        result, settings = as_noted(self._lake, declared, self._settings)
+        return Computed(result, settings, at_log(self._lake, result))
+
+    def _find_subject(self, name: str, version: int, layer: Layer, pins: Pins, stamps: Stamps) -> Subject:
+        computed = self._computed(name, version, stamps)
+        lake = replace(computed.lake, pins=pins)
+        at = pinned(lake, computed.result, computed.settings, layer=layer)
+        _refuse_folded(computed, at)
+        return Subject(computed.result, lake, at)
+
+
+def _refuse_folded(computed: Computed, at: Pinned) -> None:
+    """Refuse what was served so long ago that its revisions are folded."""
+    if at.boundary is None:
+        return
+    folded = folded_until(computed.lake, computed.result, at.boundary.epoch)
+    if folded is not None and at.log_version < folded:
+        raise NothingToCompare(
+            f"What the stream of {computed.result.id} said at log version {at.log_version} is no longer known: its superseded "
+            f"revisions up to log version {folded} have been folded. Ask for a later time."
+        )
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    """What changes with a note: it is replaced by another file."""
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_mtime_ns
