@@ -93,7 +93,7 @@ def told_errors(log_file: Path | None = None) -> Iterator[None]:
         notes.print(f"[red]✗[/] {type(error).__name__}: ", end="")
         notes.print(str(error), markup=False, highlight=False, soft_wrap=True)
         if log_file is not None and log_file.exists():
-            notes.print(f"[dim]Spark's log: {log_file}[/]", highlight=False, soft_wrap=True)
+            notes.print(f"[dim]Its log: {log_file}[/]", highlight=False, soft_wrap=True)
         sys.exit(COULD_NOT)
     except KeyboardInterrupt:
         notes.print("Stopped.")

@@ -11,6 +11,7 @@ from cli import (
     declared,
     demonstrate,
     jobs,
+    live,
     look,
     maintain,
     pin,
@@ -18,6 +19,7 @@ from cli import (
     relog,
     reprocess,
     savepoints,
+    serve,
     watermark,
     what_if,
 )
@@ -40,6 +42,7 @@ app.command("pin")(pin.pin)
 app.command("decide")(decide.decide)
 app.command("show")(look.show)
 app.command("status")(look.status)
+app.command("serve")(serve.serve)
 app.command("results")(declared.results)
 app.command("lateness")(watermark.lateness)
 app.command("replay")(reprocess.replay)
@@ -53,6 +56,7 @@ app.command("reingest")(relog.reingest)
 app.command("savepoint")(savepoints.savepoint)
 app.command("maintain")(maintain.maintain)
 app.command("demo")(demonstrate.demo)
+app.command("live")(live.live)
 
 
 def run() -> None:

@@ -35,7 +35,8 @@ def keep(spark: SparkSession, lake: Lake, verdict: Verdict, settings: Settings) 
         for one in each.differences
     ]  # fmt: skip
     with exclusive(spark, lake.lock_file(HISTORY_LOCK), wait=True):
-        for name, content in ((RECONCILIATIONS, rows), (DIFFERENCES, differences)):
+        # In this order: a reader without the lock who sees a verdict finds its differences.
+        for name, content in ((DIFFERENCES, differences), (RECONCILIATIONS, rows)):
             found = spark.createDataFrame(content, SCHEMAS[name])
             create_table(spark, lake, name, found.schema, horizon=settings.retention.horizon)
             if content:

@@ -4,6 +4,8 @@ Declarations use a few functions of Spark in the text that both engines read: `p
 column. Sketches are Apache DataSketches in Spark; the same library merges them here.
 """
 
+from math import floor
+
 import duckdb
 from datasketches import hll_sketch, hll_union, tgt_hll_type
 
@@ -27,4 +29,5 @@ def _union(sketches: list[bytes]) -> bytes:
 
 
 def _estimate(sketch: bytes) -> int:
-    return int(round(hll_sketch.deserialize(bytes(sketch)).get_estimate()))
+    estimate: float = hll_sketch.deserialize(bytes(sketch)).get_estimate()
+    return floor(estimate + 0.5)  # as Java rounds

@@ -9,8 +9,8 @@ from lakehouse.changelogs import boundaries, changelog_name
 from lakehouse.errors import NothingToCompare
 from lakehouse.identity import Epoch, live_epoch
 from lakehouse.lake import Lake
-from lakehouse.log import Position, position
-from lakehouse.tables import commits
+from lakehouse.log import EVENTS, Position, position
+from lakehouse.tables import commits, committed_at
 from lakehouse.terms import at_log
 from transformations.durations import iso
 from transformations.result import Result
@@ -72,14 +72,9 @@ def _legacy_version(lake: Lake) -> int | None:
 
 
 def _standing(layer: str, result: str, version: int | None, lake: Lake, log: Position, **more: Any) -> dict[str, Any]:
-    """One layer: the log version it has consumed, and how far that is behind the log in commits and events."""
-    lag_versions = None if version is None else log.version - version
-    lag_events = None if version is None else log.seq - position(lake, version).seq
-    common = {
-        "layer": layer,
-        "result": result,
-        "log_version": version,
-        "lag_versions": lag_versions,
-        "lag_events": lag_events,
-    }
-    return {**common, **more}
+    """One layer: the log version it has consumed, how far that is behind the log, and when it was the newest."""
+    common: dict[str, Any] = {"layer": layer, "result": result, "log_version": version}
+    if version is None:
+        return {**common, "lag_versions": None, "lag_events": None, "logged_at": None, **more}
+    behind = {"lag_versions": log.version - version, "lag_events": log.seq - position(lake, version).seq}
+    return {**common, **behind, "logged_at": iso(committed_at(lake, lake.of_log(EVENTS), version)), **more}

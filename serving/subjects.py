@@ -22,6 +22,7 @@ from lakehouse.terms import at_log
 from lakehouse.versions import FIRST, as_noted, at_number, live_number
 from serving.pins import Layer, Pinned, pinned
 from transformations.catalogue import catalogue
+from transformations.durations import iso
 from transformations.result import Result
 
 Pins = tuple[tuple[str, int], ...]
@@ -89,6 +90,8 @@ class Subjects:
         result, version, stamps = self._noted(name, moment)
         if pins is None:
             pins = self._pinned(self._computed(result, version, stamps), moment)
+        if moment is not None and all(number < 0 for _, number in pins):
+            raise NothingToCompare(f"At {iso(moment)} there was nothing to serve yet. Ask for a later time.")
         return self._subject(result, version, layer, pins, stamps)
 
     def _noted(self, name: str, moment: datetime | None) -> tuple[str, int, Stamps]:
