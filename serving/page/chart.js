@@ -1,0 +1,104 @@
+// The layers over event time as SVG: what each says above, the difference to batch below. Colours are CSS classes, so
+// light and dark need nothing here. Batch is drawn first and broad: a layer that agrees runs inside that line.
+import { svg } from "./dom.js";
+import { minute, number, signed } from "./words.js";
+
+const TOP = 20;
+const UPPER = 190;
+const GAP = 26;
+const LOWER = 78;
+const AXIS = 22;
+const LEFT = 52;
+const RIGHT = 6;
+
+// Steps of 1, 2 or 5 times a power of ten.
+function ticks(low, high, wanted) {
+  const rough = (high - low) / wanted || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max(1, [1, 2, 5, 10].map((n) => n * power).find((each) => each >= rough));
+  const out = [];
+  for (let value = Math.ceil(low / step) * step; value <= high; value += step) out.push(value);
+  return out;
+}
+
+function scale(low, high, from, to) {
+  const length = high - low || 1;
+  return (value) => from + ((value - low) / length) * (to - from);
+}
+
+// Windows are stretches, not points: each is a level piece of its line.
+function steps(values, left, right, y) {
+  let path = "";
+  values.forEach((value, place) => {
+    if (value === null) return;
+    const joined = place > 0 && values[place - 1] !== null;
+    path += `${joined ? "L" : "M"}${left(place)} ${y(value)}L${right(place)} ${y(value)}`;
+  });
+  return path;
+}
+
+export function draw(holder, { hour, sums, offsets, repaired, compared, settled, label }) {
+  const width = Math.max(holder.clientWidth, 240);
+  const height = TOP + UPPER + GAP + LOWER + AXIS;
+  const end = hour.newest + hour.size;
+  const x = scale(hour.first, end, LEFT, width - RIGHT);
+  const left = (place) => x(hour.first + place * hour.size).toFixed(1);
+  const right = (place) => x(hour.first + (place + 1) * hour.size).toFixed(1);
+  const all = Object.values(sums).flat().filter((value) => value !== null);
+  const [low, high] = [Math.min(0, ...all), 1.04 * Math.max(1, ...all)];
+  const y = scale(low, high, TOP + UPPER, TOP);
+  const floor = TOP + UPPER + GAP;
+  const off = Object.values(offsets).flat().filter((value) => value !== null);
+  const [least, most] = [Math.min(-1, ...off), Math.max(1, ...off)];
+  const z = scale(least, most, floor + LOWER, floor);
+
+  const parts = [];
+  const zone = (from, to, kind, said) => {
+    if (to <= from) return;
+    parts.push(svg("rect", { class: kind, x: x(from), y: TOP, width: x(to) - x(from), height: floor + LOWER - TOP }));
+    if (x(to) - x(from) > said.length * 6.2) parts.push(svg("text", { class: "zone", x: x(from) + 4, y: TOP - 6 }, said));
+  };
+  zone(compared, settled, "behind", "not in batch yet");
+  zone(settled, end, "flight", "in flight");
+  for (const value of ticks(low, high, 4)) parts.push(...line(value, y, width));
+  for (const value of ticks(least, most, 2)) parts.push(...line(value, z, width, signed));
+  const every = [6e4, 3e5, 6e5, 9e5, 18e5, 36e5].find((each) => ((end - hour.first) / each) * 52 < width - LEFT) ?? 36e5;
+  for (let at = Math.ceil(hour.first / every) * every; at <= end; at += every) {
+    const anchor = x(at) > width - 24 ? "end" : "middle";
+    parts.push(svg("text", { class: "tick", x: x(at), y: height - 6, "text-anchor": anchor }, minute(at)));
+  }
+  parts.push(svg("text", { class: "zone", x: LEFT, y: floor - 7 }, "difference to batch"));
+  for (const layer of ["batch", "legacy", "kappa"]) {
+    if (sums[layer]) parts.push(svg("path", { class: `line ${layer}`, d: steps(sums[layer], left, right, y) }));
+  }
+  const zero = z(0);
+  (offsets.legacy ?? []).forEach((value, place) => {
+    if (!value) return;
+    const top = Math.min(z(value), zero);
+    const bar = { x: Number(left(place)) + 0.5, width: Math.max(1, right(place) - left(place) - 1), y: top };
+    parts.push(svg("rect", { class: "bar legacy", ...bar, height: Math.max(1, Math.abs(z(value) - zero)) }));
+  });
+  if (offsets.kappa) parts.push(svg("path", { class: "line kappa", d: steps(offsets.kappa, left, right, z) }));
+  for (const place of repaired) {
+    const middle = (Number(left(place)) + Number(right(place))) / 2;
+    parts.push(svg("circle", { class: "repaired", cx: middle, cy: zero, r: 4 }));
+  }
+  const here = svg("rect", { class: "here", y: TOP, height: floor + LOWER - TOP, width: 0, x: 0 });
+  const size = { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label };
+  holder.replaceChildren(svg("svg", size, parts, here));
+  return {
+    at: (pixel) => Math.floor((pixel - LEFT) / ((width - RIGHT - LEFT) / (sums.kappa ?? sums.batch).length)),
+    mark: (place) => {
+      here.setAttribute("x", place === null ? 0 : left(place));
+      here.setAttribute("width", place === null ? 0 : right(place) - left(place));
+    },
+  };
+}
+
+function line(value, y, width, said = number) {
+  const at = y(value);
+  return [
+    svg("line", { class: value === 0 ? "zero" : "grid", x1: LEFT, x2: width - RIGHT, y1: at, y2: at }),
+    svg("text", { class: "tick", x: LEFT - 7, y: at + 4, "text-anchor": "end" }, said(value)),
+  ];
+}

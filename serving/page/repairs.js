@@ -1,0 +1,27 @@
+// A settled window that differs from batch may have been repaired by a late event since batch ran. Batch is then behind,
+// not wrong, and nobody else either. The history of the window says which: it has a revision of a newer log version.
+import { get } from "./api.js";
+
+const AT_ONCE = 12; // the rest is asked in the next turn
+const known = new Map();
+let knownFor = null;
+
+// For each differing cell: "repaired", "differs", or "unknown" as long as it was not asked.
+export async function judged(differing, stream, batch) {
+  if (stream.log_version < batch.log_version) return new Map(differing.map((each) => [each.key, "unknown"]));
+  if (stream.log_version === batch.log_version) return new Map(differing.map((each) => [each.key, "differs"]));
+  if (knownFor !== batch.log_version) {
+    known.clear();
+    knownFor = batch.log_version;
+  }
+  const fresh = differing.filter((each) => known.get(each.key) !== "repaired");
+  await Promise.all(fresh.slice(0, AT_ONCE).map((each) => ask(each, batch.log_version)));
+  return new Map(differing.map((each) => [each.key, known.get(each.key) ?? "unknown"]));
+}
+
+async function ask({ key, row, has }, version) {
+  if (!has) return known.set(key, "differs"); // the stream has no row, so nothing was repaired
+  const path = "/results/team_scores/history";
+  const { rows } = await get(path, { key: row.team_id, window: row.window_start });
+  return known.set(key, rows.some((each) => each.log_version > version) ? "repaired" : "differs");
+}
