@@ -66,5 +66,5 @@ def chart(*data: Any, title: str, x: str = "", y: str = "", height: int = 420, *
     figure.update_layout(layout)
     figure.update_xaxes(axis)
     figure.update_yaxes(axis)
-    figure.update_layout(xaxis_title_text=x, yaxis_title_text=y)
+    figure.update_layout(xaxis_title_text=x, yaxis_title={"text": y, "standoff": 14})
     return figure
