@@ -3,7 +3,7 @@
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
     from selenium.webdriver.remote.webelement import WebElement
 
-SCREENSHOTS = Path(__file__).parents[2] / "screenshots"
+SCREENSHOTS = Path(__file__).parents[1] / "screenshots"
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --window-size=1400,1200"
@@ -22,16 +22,16 @@ FLAGS = (
 
 
 @contextmanager
-def chromium() -> "Iterator[WebDriver]":
+def chromium(*, logs: Sequence[str] = ()) -> "Iterator[WebDriver]":
+    """A browser of its own. `logs` are kept for `get_log`: `browser` is the console, `performance` what it asked for."""
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if browser is None or driver is None:
-        pytest.skip(
-            "CHROMIUM OR ITS DRIVER IS MISSING: `make browser` installs them; the Airflow interface was NOT tried"
-        )
+        pytest.skip("CHROMIUM OR ITS DRIVER IS MISSING: `make browser` installs them; what people see was NOT tried")
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
     options.binary_location = browser
+    options.set_capability("goog:loggingPrefs", dict.fromkeys(logs, "ALL"))
     for flag in FLAGS.split():
         options.add_argument(flag)
     driven = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
