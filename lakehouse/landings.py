@@ -46,16 +46,35 @@ def landed(directory: Path) -> list[Landing]:
     return [Landing(place, path, modified, size) for place, (modified, _, path, size) in enumerate(sorted(found))]
 
 
+class Landings:
+    """The landing files that have been noted. It reads the manifests once; who notes is the only one who writes them."""
+
+    def __init__(self, lake: Lake, directory: Path, *, files_per_batch: int) -> None:
+        self._lake = lake
+        self._directory = directory
+        self._files_per_batch = files_per_batch
+        self._noted = {_seen(landing) for _, manifest in manifests(lake) for landing in manifest}
+        self.manifests = len(_manifest_files(lake))
+        """How many manifests there are, which is also the number of the next."""
+
+    def note(self) -> int:
+        """Write manifests for the files that are new since the last call; returns how many files that are."""
+        new = [file for file in landed(self._directory) if _seen(file) not in self._noted]
+        for first in range(0, len(new), self._files_per_batch):
+            together = new[first : first + self._files_per_batch]
+            _write_manifest(self._lake, self.manifests, together)
+            self.manifests += 1
+            self._noted.update(map(_seen, together))
+        return len(new)
+
+
 def note_landings(lake: Lake, directory: Path, *, files_per_batch: int) -> int:
-    """Write manifests for the files that are new since the last call; returns how many files that are."""
-    known = [landing for _, manifest in manifests(lake) for landing in manifest]
-    seen = {(landing.path, landing.modified_ns, landing.size) for landing in known}
-    new = [file for file in landed(directory) if (file.path, file.modified_ns, file.size) not in seen]
-    number = len(_manifest_files(lake))
-    for first in range(0, len(new), files_per_batch):
-        _write_manifest(lake, number, new[first : first + files_per_batch])
-        number += 1
-    return len(new)
+    """Note what has landed, once."""
+    return Landings(lake, directory, files_per_batch=files_per_batch).note()
+
+
+def _seen(landing: Landing) -> tuple[str, int, int]:
+    return landing.path, landing.modified_ns, landing.size
 
 
 def manifests(lake: Lake) -> Iterator[tuple[int, list[Landing]]]:

@@ -75,6 +75,11 @@ class Position:
     duplicates: int = 0
     quarantined: int = 0
 
+    @property
+    def lines(self) -> int:
+        """The landed lines that have become a row of one of the three tables."""
+        return self.seq + self.duplicates + self.quarantined
+
     def after(
         self, batch: int, *, events: int, latest: datetime | None, duplicates: int, quarantined: int
     ) -> dict[str, int | None]:

@@ -1,10 +1,13 @@
 """Running streaming queries: until they have caught up or are stopped, with their sinks' errors and the engine's drops told."""
 
-from collections.abc import Callable, Sequence
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException
@@ -12,23 +15,33 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from lakehouse.errors import EngineDroppedRows, ParityError, StreamFailed
+from lakehouse.lake import Lake
+from lakehouse.progress import begun, note_progress
 from transformations.durations import milliseconds
 
 EMPTY_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
+POLL = timedelta(seconds=1)
+SHORTEST_POLL = timedelta(milliseconds=100)
+LENGTHS_KEPT = 1000
 
 
 @dataclass
 class Query:
-    """A streaming query whose micro-batches go to `sink(rows, batch)`."""
+    """A streaming query whose micro-batches go to `sink(rows, batch)`.
+
+    The sink may return how many rows it took in, where those are not the rows of the source.
+    """
 
     name: str
     source: DataFrame
-    sink: Callable[[DataFrame, int], None]
+    sink: Callable[[DataFrame, int], int | None]
     checkpoint: Path
     mode: Literal["append", "update"] = "append"
     remedy: str = ""
     """What a user can do if it fails for a reason that Parity does not know."""
     errors: list[Exception] = field(default_factory=list)
+    taken: dict[int, int] = field(default_factory=dict)
+    """How many rows its sink says that it took in, by micro-batch."""
 
     def start(self, interval: timedelta | None) -> StreamingQuery:
         """Start it: every `interval`, or without one for all that there is now."""
@@ -47,10 +60,50 @@ class Query:
     def _told(self, rows: DataFrame, batch: int) -> None:
         """The sink. Spark turns what it raises into a text with a stack trace; we want the error itself."""
         try:
-            self.sink(rows, batch)
+            taken = self.sink(rows, batch)
+            if taken is not None:
+                self.taken[batch] = taken
         except Exception as error:
             self.errors.append(error)
             raise
+
+
+class Watched:
+    """A query that was started, and what its micro-batches have taken so far."""
+
+    def __init__(self, query: Query, started: StreamingQuery, lake: Lake | None) -> None:
+        self.query = started
+        self.progress = begun(query.name, datetime.now(UTC))
+        self.lengths: deque[float] = deque(maxlen=LENGTHS_KEPT)
+        """What the last micro-batches took, in seconds."""
+        self._taken = query.taken
+        self._lake = lake
+        self._seen = ""
+
+    def look(self) -> None:
+        """Count what is new since the last look; stop with an explanation if the engine dropped rows."""
+        new = self._news()
+        for each in new:
+            refuse_drops(self.query.name, each)
+            if "addBatch" in each["durationMs"]:  # else a trigger that found nothing to do
+                seconds = each["durationMs"]["triggerExecution"] / 1000
+                rows = self._taken.pop(each["batchId"], each["numInputRows"])
+                self.progress.add(batch=each["batchId"], rows=rows, seconds=seconds, at=each["timestamp"])
+                self.lengths.append(seconds)
+        if new and self._lake is not None:
+            note_progress(self._lake, self.progress)
+
+    def _news(self) -> list[dict[str, Any]]:
+        """The progress since the last look, oldest first. Only that is fetched from the JVM: a query may run for weeks."""
+        recent = self.query._jsq.recentProgress()
+        new: list[str] = []
+        for place in range(len(recent) - 1, -1, -1):
+            text = str(recent[place].json())
+            if text == self._seen:
+                break
+            new.append(text)
+        self._seen = new[0] if new else self._seen
+        return [json.loads(text) for text in reversed(new)]
 
 
 def run(
@@ -58,37 +111,49 @@ def run(
     *,
     every: timedelta | None = None,
     meanwhile: Callable[[], object] | None = None,
-) -> list[StreamingQuery]:
-    """Run the queries side by side: `every` so often until they are stopped, or without it until all is consumed.
+    stop: Callable[[], bool] = lambda: False,
+    lake: Lake | None = None,
+) -> list[Watched]:
+    """Run the queries side by side: `every` so often until `stop` says so, or without it until all is consumed.
 
-    The first that fails, or whose engine dropped a row, ends all.
+    The first that fails, or whose engine dropped a row, ends all. `meanwhile` is called at least once a second, and as
+    often as `every`. What the micro-batches took is noted in the lake, if one is given.
     """
-    started: list[StreamingQuery] = []
+    watched: list[Watched] = []
+    pause = POLL if every is None else min(max(every, SHORTEST_POLL), POLL)
+    looked = time.monotonic()
     try:
-        started.extend(query.start(every) for query in queries)
-        waiting = list(started)
-        while waiting:
-            if waiting[0].awaitTermination(1):
-                refuse_drops(waiting.pop(0))
-            for query in waiting:
-                refuse_drops(query)
+        for query in queries:
+            watched.append(Watched(query, query.start(every), lake))
+        running = list(watched)
+        while running and not stop():
+            running[0].query.awaitTermination(pause.total_seconds())  # type: ignore[arg-type]  # parts of a second too
+            for each in [each for each in running if not each.query.isActive]:
+                each.query.awaitTermination()  # raises what it ended with
+                each.look()
+                running.remove(each)
+            if time.monotonic() - looked >= POLL.total_seconds():
+                looked = time.monotonic()
+                for each in running:
+                    each.look()
             if meanwhile is not None:
                 meanwhile()
     except (StreamingQueryException, Py4JJavaError) as error:  # the latter from a start that fails
         raise _told_error(queries, error) from error
     finally:
-        for query in started:
-            query.stop()
-    return started
+        for each in watched:
+            each.query.stop()
+    for each in watched:
+        each.look()
+    return watched
 
 
-def refuse_drops(query: StreamingQuery) -> None:
+def refuse_drops(query: str, progress: Mapping[str, Any]) -> None:
     """Stop with an explanation if the engine dropped rows. By the rule for late rows it has nothing to drop."""
-    operators = [operator for progress in query.recentProgress for operator in progress["stateOperators"]]
-    dropped = sum(operator["numRowsDroppedByWatermark"] for operator in operators)
+    dropped = sum(operator["numRowsDroppedByWatermark"] for operator in progress["stateOperators"])
     if dropped:
         raise EngineDroppedRows(
-            f"Spark dropped rows behind its watermark in the query {query.name!r} (its counter says {dropped}). "
+            f"Spark dropped rows behind its watermark in the query {query!r} (its counter says {dropped}). "
             "Late rows are taken out before the engine sees them, so this cannot happen on a log that Parity wrote, with "
             "the settings of this checkpoint. The result is not to be trusted: find out what else wrote into the log, "
             "then run `parity stream --rebuild`."

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from lakehouse.lake import Lake, write_json
+from lakehouse.queries import Watched
 
 Job = Literal["ingest", "stream", "recompute", "legacy", "replay"]
 
@@ -29,13 +29,13 @@ class Run:
     rows_written: int = 0
     batches: int = 0
     batch_seconds: list[float] = field(default_factory=list)
+    """Of a run that went on for long, those of the last micro-batches of each query."""
 
-    def took(self, query: StreamingQuery) -> int:
+    def took(self, ended: Watched) -> int:
         """Note the micro-batches of a query that has ended; returns how many rows came in with them."""
-        progress = query.recentProgress
-        self.batches += len(progress)
-        self.batch_seconds += [batch["durationMs"].get("triggerExecution", 0) / 1000 for batch in progress]
-        return sum(batch["numInputRows"] for batch in progress)
+        self.batches += ended.progress.batches
+        self.batch_seconds += ended.lengths
+        return ended.progress.rows
 
 
 @contextmanager

@@ -5,9 +5,10 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from lakehouse.errors import ParityError
@@ -16,6 +17,7 @@ from lakehouse.settings import Spark
 PROJECT = Path(__file__).resolve().parent.parent
 JARS = PROJECT / ".jars"
 CLASS_ARCHIVE = JARS / "classes.jsa"
+LONGEST_END = 20.0
 LOG_CONFIG = Path(__file__).with_name("log4j2.properties")
 
 OPTIONS = {
@@ -44,8 +46,8 @@ OPTIONS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # Counting the rows of the state store costs a look-up per put: puts become 2.6 times cheaper without it.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
-    # The check for rows that the engine dropped reads the progress of every micro-batch.
-    "spark.sql.streaming.numRecentProgressUpdates": "10000",
+    # The check for rows that the engine dropped reads the progress of every micro-batch, and looks once a second.
+    "spark.sql.streaming.numRecentProgressUpdates": "1000",
 }
 
 SMALL = {
@@ -78,6 +80,21 @@ def spark_session(settings: Spark, *, log_file: Path, java_options: str = "") ->
         builder = builder.config(name, value)
     with _output_to(log_file):
         return builder.getOrCreate()
+
+
+def end_spark() -> None:
+    """Stop Spark, if it runs, and wait until its JVM is gone; one that was interrupted while it started goes too."""
+    context, gateway = SparkContext._active_spark_context, SparkContext._gateway
+    if context is not None:
+        context.stop()
+    if gateway is not None and gateway.proc.stdin is not None:
+        gateway.proc.stdin.close()  # a JVM that nobody can speak to ends
+    del gateway
+    deadline = time.monotonic() + LONGEST_END
+    with suppress(ChildProcessError):  # no child is left
+        while time.monotonic() < deadline:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                time.sleep(0.05)
 
 
 def java_process(spark: SparkSession) -> int:

@@ -8,7 +8,6 @@ by the intake.
 
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +17,7 @@ from lakehouse.errors import CheckpointLost
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, parser_fingerprint
 from lakehouse.lake import Lake
-from lakehouse.landings import note_landings
+from lakehouse.landings import Landings
 from lakehouse.locks import exclusive
 from lakehouse.log import create_log, position
 from lakehouse.queries import Query, run
@@ -40,8 +39,12 @@ def ingest(
     files_per_batch: int | None = None,
     continuous: bool = False,
     clock: BatchClock | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Ingest all that has landed, then stop; or go on with what lands until stopped. `clock` is the time of a batch."""
+    """Ingest all that has landed, then stop; or go on with what lands until `stop` says so.
+
+    `clock` is the time of a batch.
+    """
     size = files_per_batch or settings.ingestion.files_per_batch
     checkpoint = lake.checkpoint("ingest")
     with (
@@ -51,12 +54,18 @@ def ingest(
         create_log(spark, lake, horizon=settings.retention.horizon)
         _refuse_lost_checkpoint(lake, checkpoint)
         keep_code(lake, parser_fingerprint())
-        note = partial(note_landings, lake, landing, files_per_batch=size)
-        note()
+        landings = Landings(lake, landing, files_per_batch=size)
+        landings.note()
         clock = clock or (lambda batch: planned_at(checkpoint, batch))
 
-        def sink(manifest: DataFrame, batch: int) -> None:
-            ingest_batch(manifest, batch, lake, settings, ingested_at=clock(batch))
+        def note_when_idle() -> None:
+            # What lands during a micro-batch goes into the next as a whole. A manifest whenever a file is seen would be a
+            # micro-batch each, and those that take longer than files need to land would fall behind for ever.
+            if position(lake).batch + 1 >= landings.manifests:
+                landings.note()
+
+        def sink(manifest: DataFrame, batch: int) -> int:
+            return ingest_batch(manifest, batch, lake, settings, ingested_at=clock(batch))
 
         source = (
             spark.readStream.schema(MANIFEST)
@@ -67,23 +76,31 @@ def ingest(
         query = Query("ingest", source, sink, checkpoint)
         start = position(lake)
         [ended] = run(
-            [query], every=settings.stream.interval if continuous else None, meanwhile=note if continuous else None
+            [query],
+            every=settings.stream.interval if continuous else None,
+            meanwhile=note_when_idle if continuous else None,
+            stop=stop,
+            lake=lake,
         )
         cost.took(ended)
         end = position(lake)
         cost.rows_written = end.seq - start.seq
-        cost.rows_read = cost.rows_written + end.duplicates - start.duplicates + end.quarantined - start.quarantined
+        cost.rows_read = end.lines - start.lines
 
 
-def ingest_batch(manifest: DataFrame, batch: int, lake: Lake, settings: Settings, *, ingested_at: datetime) -> None:
-    """One micro-batch: read the files of the manifest, judge every line, append to the three tables."""
-    spark = manifest.sparkSession
-    if position(lake).batch == batch:
-        return
+def ingest_batch(manifest: DataFrame, batch: int, lake: Lake, settings: Settings, *, ingested_at: datetime) -> int:
+    """One micro-batch: read the files of the manifest, judge every line, append to the three tables.
+
+    Returns how many lines it took in: none if it had been taken in before.
+    """
+    spark, before = manifest.sparkSession, position(lake)
+    if before.batch == batch:
+        return 0
     landed = read_lines(spark, manifest.orderBy("place").collect(), batch=batch, ingested_at=ingested_at)
     failpoint(spark, "ingest.read", "events", batch)
     # Judged before they are numbered: numbering brings the lines of a file together, and on one core.
     take_in(spark, lake, numbered(judged(landed, settings)), batch, judge_of(settings))
+    return position(lake).lines - before.lines
 
 
 def _refuse_lost_checkpoint(lake: Lake, checkpoint: Path) -> None:

@@ -48,7 +48,7 @@ def legacy(spark: SparkSession, lake: Lake, settings: Settings, *, answers: Sequ
             append_arrivals(rows, batch, lake)
 
         source = _arrivals(spark, lake, EVENTS, settings).unionByName(_arrivals(spark, lake, DUPLICATES, settings))
-        [ended] = run([Query("legacy", source, sink, checkpoint)])
+        [ended] = run([Query("legacy", source, sink, checkpoint)], lake=lake)
         cost.rows_read = cost.rows_written = cost.took(ended)
         for result in answers:
             write_answer(spark, lake, result, settings)

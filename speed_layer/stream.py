@@ -50,8 +50,9 @@ def stream(
     rebuild: bool = False,
     trust_code: bool = False,
     meanwhile: Callable[[], object] | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Run the streams of `results` until they have caught up with the log, or until they are stopped."""
+    """Run the streams of `results` until they have caught up with the log, or `continuous` until `stop` says so."""
     newest_version(lake)
     with ExitStack() as held:
         for result in results:
@@ -64,7 +65,8 @@ def stream(
             _refuse_lost_commits(own, result, rebuild=rebuild)
             epoch = current_epoch(own, result, rebuild=rebuild, trust_code=trust_code)
             queries.append(_query(spark, own, result, epoch, settings, cost))
-        for ended in run(queries, every=settings.stream.interval if continuous else None, meanwhile=meanwhile):
+        every = settings.stream.interval if continuous else None
+        for ended in run(queries, every=every, meanwhile=meanwhile, stop=stop, lake=lake):
             cost.rows_read += cost.took(ended)
 
 

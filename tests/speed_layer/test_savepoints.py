@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from laws.logs import ANSWERS, WINDOWS, Arrival, Row, rows_of, write_log
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 import lakehouse.compaction
 import speed_layer.restore
@@ -34,6 +33,7 @@ from lakehouse.identity import current_epoch, live_epoch, note_replay
 from lakehouse.lake import Lake, create_lake
 from lakehouse.locks import exclusive
 from lakehouse.maintenance import maintain
+from lakehouse.queries import Watched
 from lakehouse.savepoints import remove, saved_checkpoint, savepoint, savepoints, streams_of, take
 from lakehouse.settings import Lateness, Settings, Stream, load_settings
 from lakehouse.tables import newest, read_table
@@ -144,9 +144,9 @@ def restored(
     """That lake, started from the savepoint and caught up again. Not to be changed."""
     run = speed_layer.stream.run
 
-    def watched(*arguments: Any, **options: Any) -> list[StreamingQuery]:
+    def watched(*arguments: Any, **options: Any) -> list[Watched]:
         ended = run(*arguments, **options)
-        progress.update({query.name: query.recentProgress for query in ended})
+        progress.update({each.query.name: each.query.recentProgress for each in ended})
         return ended
 
     lake = copied(gone_on, tmp_path_factory.mktemp("restored"))

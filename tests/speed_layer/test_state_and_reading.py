@@ -15,6 +15,7 @@ import speed_layer.stream
 from lakehouse.changelogs import boundary, read_kappa
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import EVENTS, SCHEMAS, create_log, log_at, newest_version, position
+from lakehouse.queries import Watched
 from lakehouse.settings import Lateness, load_settings
 from lakehouse.tables import Transaction, append
 from speed_layer.stream import stream
@@ -84,9 +85,9 @@ def test_state_does_not_grow_with_the_log(spark: SparkSession, lake: Lake, monke
     kept: list[dict[str, int]] = []
     run = speed_layer.stream.run
 
-    def watched(*arguments: Any, **options: Any) -> list[StreamingQuery]:
+    def watched(*arguments: Any, **options: Any) -> list[Watched]:
         ended = run(*arguments, **options)
-        kept.append({query.name: state_rows(query) for query in ended})
+        kept.append({each.query.name: state_rows(each.query) for each in ended})
         return ended
 
     monkeypatch.setattr(speed_layer.stream, "run", watched)
