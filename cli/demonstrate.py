@@ -5,7 +5,6 @@ recompute in batch, the control through the same kill, reconcile both, the verdi
 """
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,14 +15,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.console import answers, notes, results_from, session_for, settings_from, step, told_errors
+from cli.fresh import fresh
 from cli.options import ConfigOption, ResultsOption
 from lakehouse.errors import ParityError
-from lakehouse.lake import Lake, create_lake
+from lakehouse.lake import Lake
 
 if TYPE_CHECKING:
     from reconciliation.verdict import Verdict
 
-MARKER = ".parity-demo"
 KILLED_BATCH = 1
 KILLED_RESULTS = ("hot_minutes", "player_sessions", "team_scores")  # of each way to stream and to tell a result
 # A day in three commits of the log, and as many micro-batches: enough to have one to be killed in, few enough to be quick.
@@ -51,7 +50,7 @@ def demo(
         results = results_from(settings, result)
         killed = [each.name for each in results if each.name in KILLED_RESULTS] or [results[0].name]
         names = [option for name in killed for option in ("--result", name)]
-        made = _fresh(lake)
+        made = fresh(lake, command="demo")
         landing = made.path / "landing"
         with step(f"Simulate a day of the game: {events:,} events"):
             simulate(landing, events=events)
@@ -107,19 +106,6 @@ def _control_sentence(control: "Verdict") -> str:
     if control.status == "differ" and not control.unexplained:
         return f"The control differs in {differing:,} keys, as it should, and every difference has a cause."
     return f"The control differs in {differing:,} keys, {control.unexplained:,} of them unexplained: that is not as it should be."
-
-
-def _fresh(directory: Path) -> Lake:
-    """An empty lake with the demo's marker; what was there is cleared only if it carries the marker too."""
-    if directory.is_dir() and any(directory.iterdir()):
-        if not (directory / MARKER).is_file():
-            raise ParityError(
-                f"{directory} is not empty and was not made by the demo, so it is not cleared. Name another with --lake."
-            )
-        shutil.rmtree(directory)
-    made = create_lake(directory)
-    (made.path / MARKER).write_text("Made by `parity demo`, which clears this directory when it runs again.\n")
-    return made
 
 
 def _killed(lake: Lake, failpoint: str, *command: str, config: Path | None) -> None:

@@ -1,6 +1,6 @@
 """The options that several commands share, each described once."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -46,6 +46,16 @@ def moment(text: str) -> datetime:
     if found.tzinfo is None:
         raise typer.BadParameter(f"{text!r} has no zone; write e.g. {text}Z.")
     return found.astimezone(UTC)
+
+
+def duration(text: str) -> timedelta:
+    """A duration as the settings write it: 90 seconds."""
+    from transformations.durations import parse_duration
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 FromOption = Annotated[

@@ -134,7 +134,7 @@ REFUSED = {
         ("status", "--lake", "{home}/lake", "--config", "none.toml"),
         "no settings file",
     ),
-    "a demo over somebody's directory": (("demo", "--lake", "{home}/landing"), "was not made by the demo"),
+    "a demo over somebody's directory": (("demo", "--lake", "{home}/landing"), "was not made by `parity demo`"),
     "simulating into a landing that is not empty": (("simulate", "--landing", "{home}/landing"), "jsonl"),
     "a log version before the stream began": (
         ("reconcile", "--lake", "{home}/lake", *TWO, "--log-version", "0"),
