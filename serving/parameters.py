@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PlainValidator
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 from pyspark.sql.types import IntegerType, LongType
 
 from lakehouse.errors import ParityError
@@ -27,7 +27,7 @@ def _moment(text: object) -> datetime:
     return found.astimezone(UTC)
 
 
-Moment = Annotated[datetime, PlainValidator(_moment, json_schema_input_type=AwareDatetime)]
+Moment = Annotated[AwareDatetime, BeforeValidator(_moment)]
 Text = Annotated[str, Field(max_length=1000)]
 Cursor = Annotated[
     str | None, Field(description="`next` of the page before; the rest has to be the same", max_length=8000)

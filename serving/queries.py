@@ -50,9 +50,12 @@ def view_query(result: Result, at: Pinned, relations: Mapping[str, str], asked: 
     """The answer of a layer in the order of windows and keys. `relations` are those of `kappa`, `batch` and `legacy`."""
     query = Query("")
     # A derived column may need rows that were not asked for, and so may the decision which session is the outermost.
-    by_key = [] if result.derived else _key_conditions(result, asked, query)
-    by_window = _window_conditions(asked, query) if result.window.ends_by_itself and not result.derived else []
-    rows = _rows(result, at, relations, [*by_key, *by_window], query)
+    early = [] if result.derived else _key_conditions(result, asked, query)
+    if result.window.ends_by_itself and not result.derived:
+        early += _window_conditions(asked, query)
+        if asked.after is not None:
+            early.append(f"window_start >= {query.bound('after_0', asked.after[0])}")
+    rows = _rows(result, at, relations, early, query)
     settled = _settled(result, query, "before", at.settled_before)
     conditions = [*_key_conditions(result, asked, query), *_window_conditions(asked, query)]
     if asked.settled is not None:

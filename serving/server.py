@@ -5,6 +5,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import uvicorn
 
@@ -29,7 +30,8 @@ def run(lake: Lake, settings: Settings, *, host: str, port: int, listening: Call
     with _bound(host, port) as opened:
         shown = f"[{host}]" if ":" in host else host
         listening(f"http://{shown}:{opened.getsockname()[1]}")
-        uvicorn.Server(config).run(sockets=[opened])
+        with suppress(KeyboardInterrupt):  # uvicorn has ended well by then; a Ctrl-C is how one stops a server
+            uvicorn.Server(config).run(sockets=[opened])
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -1,5 +1,6 @@
 """A witness that shares no code agrees with both layers, on a simulated day with all its phenomena."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from witness import HOUR, Witness
 
 from batch_layer.recompute import recompute
 from lakehouse.lake import Lake, create_lake
-from lakehouse.settings import Settings, Stream, load_settings
+from lakehouse.settings import Serving, Settings, Stream, load_settings
 from lakehouse.tables import read_table
 from serving.pins import Layer
+from serving.reader import Reader
 from serving.views import view
 from simulator import Delivered, simulate
 from speed_layer.ingest import ingest
@@ -53,6 +55,12 @@ def lake(spark: SparkSession, landing: Path, delivered: Delivered, tmp_path_fact
     for result in RESULTS.values():
         recompute(spark, lake, result, SETTINGS)
     return lake
+
+
+@pytest.fixture(scope="module")
+def reader(lake: Lake) -> Iterator[Reader]:
+    with Reader(lake, SETTINGS.model_copy(update={"serving": Serving(clear_ids=True)})) as opened:
+        yield opened
 
 
 FEW = {
@@ -108,6 +116,25 @@ def test_every_settled_row_is_what_the_witness_says(
 @pytest.mark.parametrize("name", RESULTS)
 def test_batch_agrees_on_the_open_rows_too(spark: SparkSession, lake: Lake, witness: Witness, name: str) -> None:
     assert rows(spark, lake, RESULTS[name], "batch", settled=False) == witness.rows(name)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_reader_without_a_jvm_sees_what_spark_sees(
+    spark: SparkSession, lake: Lake, reader: Reader, name: str
+) -> None:
+    """Every result, with its derived columns: here is the one lake in which all of them ran."""
+    for layer in ("kappa", "lambda"):
+        shown = view(spark, lake, RESULTS[name], SETTINGS, layer=layer)
+        expected = [tuple(map(zoned, row)) for row in shown.collect()]
+        found = reader.answer(name, layer).rows
+        assert list(zip(*(found[column].to_pylist() for column in shown.columns), strict=True)) == expected
+    in_flight = [row for row in reader.answer(name, settled=False).rows.to_pylist()]
+    settled = view(spark, lake, RESULTS[name], SETTINGS, layer="kappa", settled_only=True).count()
+    assert settled + len(in_flight) == len(reader.answer(name).rows) > 0 or name == "level_ups"
+
+
+def zoned(value: object) -> object:
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
 
 
 @pytest.mark.parametrize("layer", ["kappa", "batch"])

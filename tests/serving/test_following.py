@@ -1,0 +1,201 @@
+"""Reading while others write: every answer is of one version, new ones show at once, and nothing piles up."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import orjson
+import psutil
+import pytest
+from deliveries import land, pop
+from pyspark.sql import SparkSession
+from served import declared, small_settings
+
+from batch_layer.recompute import recompute
+from lakehouse.changelogs import changelog_name
+from lakehouse.compaction import compact, maintenance_session
+from lakehouse.errors import NothingToCompare
+from lakehouse.folding import fold
+from lakehouse.lake import Lake
+from lakehouse.log import position
+from lakehouse.settings import Settings
+from lakehouse.versions import make_live, version_to_replay
+from serving.answers import Answers
+from serving.cursors import Cursors
+from serving.parameters import Rows
+from serving.pins import Layer
+from serving.reader import Reader
+from speed_layer.ingest import ingest
+from speed_layer.replay import replay
+from speed_layer.stream import stream
+
+ROUNDS = 3
+SETTINGS: Settings = small_settings()
+[SCORES] = declared(SETTINGS, ["team_scores"])
+
+
+def land_round(landing: Path, number: int) -> None:
+    """Twenty pops of one bubble; five of them in minutes that are settled since long."""
+    late = [pop(f"late {number}.{each}", 60 * each) for each in range(5 if number else 0)]
+    begun = 3600 * number
+    new = [pop(f"new {number}.{each}", begun + 30 * each, team=f"team {each % 3}") for each in range(20 - len(late))]
+    land(landing, f"{number:02d}.jsonl", [*late, *new])
+
+
+class Readers:
+    """Threads that ask for the same result again and again; each answer has to be that of one version of the log."""
+
+    def __init__(self, reader: Reader, layers: tuple[Layer, ...]) -> None:
+        self._reader = reader
+        self._stop = threading.Event()
+        self.seen: dict[Layer, set[int]] = {layer: set() for layer in layers}
+        self.wrong: list[str] = []
+        self._threads = [threading.Thread(target=self._ask, args=(layer,)) for layer in layers]
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        for thread in self._threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            for thread in self._threads:
+                thread.join()
+
+    def _ask(self, layer: Layer) -> None:
+        while not self._stop.wait(0.02):  # the writers are in this process, and need the interpreter as well
+            try:
+                answer = self._reader.answer("team_scores", layer)
+            except NothingToCompare:
+                continue
+            except Exception as error:
+                self.wrong.append(f"{layer}: {error!r}")
+                return
+            version = answer.subject.at.log_version
+            bubbles = sum(answer.rows["bubbles"].to_pylist())
+            self.seen[layer].add(version)
+            if layer != "lambda" and bubbles != 20 * version:  # commit 0 makes the table, each one after it has 20 pops
+                self.wrong.append(f"{layer} at log version {version}: {bubbles}")
+
+
+def test_no_answer_mixes_versions_while_stream_repair_batch_and_maintenance_write(
+    spark: SparkSession, lake: Lake, landing: Path
+) -> None:
+    with Reader(lake, SETTINGS) as reader:
+        readers = Readers(reader, ("kappa", "batch", "lambda"))
+        with readers.asking():
+            for number in range(ROUNDS):
+                land_round(landing, number)
+                ingest(spark, lake, landing, SETTINGS)
+                stream(spark, lake, [SCORES], SETTINGS)
+                recompute(spark, lake, SCORES, SETTINGS)
+            session = maintenance_session(spark)
+            short = SETTINGS.model_copy(
+                update={"retention": SETTINGS.retention.model_copy(update={"revisions": timedelta(minutes=1)})}
+            )
+            assert fold(session, lake, SCORES, short) > 0
+            compact(session, lake, changelog_name(SCORES))
+            new = version_to_replay(lake, SCORES)
+            replay(spark, lake, new, SETTINGS, way="steps")
+            make_live(lake, new)
+            land_round(landing, ROUNDS)
+            ingest(spark, lake, landing, SETTINGS)
+            stream(spark, lake, [new], SETTINGS)
+        assert readers.wrong == []
+        assert readers.seen["kappa"] >= set(range(1, ROUNDS + 2)), "a version was never visible"
+        last = reader.answer("team_scores")
+        assert last.subject.result.version == 2 and sum(last.rows["bubbles"].to_pylist()) == 20 * (ROUNDS + 1)
+
+
+def test_what_is_committed_is_visible_at_once(spark: SparkSession, lake: Lake, landing: Path) -> None:
+    with Reader(lake, SETTINGS) as reader:
+        for number in range(2):
+            land_round(landing, number)
+            ingest(spark, lake, landing, SETTINGS)
+            stream(spark, lake, [SCORES], SETTINGS)
+            assert reader.answer("team_scores").subject.at.log_version == position(lake).version
+
+
+def test_a_swap_does_not_change_what_was_served_before_it(spark: SparkSession, lake: Lake, landing: Path) -> None:
+    land_round(landing, 0)
+    ingest(spark, lake, landing, SETTINGS)
+    stream(spark, lake, [SCORES], SETTINGS)
+    before = datetime.now(UTC)
+    new = version_to_replay(lake, SCORES)
+    replay(spark, lake, new, SETTINGS, way="steps")
+    make_live(lake, new)
+    with Reader(lake, SETTINGS) as reader:
+        assert reader.answer("team_scores").subject.result.version == 2
+        assert reader.answer("team_scores", as_of=before).subject.result.version == 1
+
+
+def test_pages_go_on_with_the_versions_of_the_first_one(spark: SparkSession, lake: Lake, landing: Path) -> None:
+    land_round(landing, 0)
+    ingest(spark, lake, landing, SETTINGS)
+    stream(spark, lake, [SCORES], SETTINGS)
+    with Reader(lake, SETTINGS) as reader:
+        answers = Answers(reader, Cursors(b"key"))
+
+        def page(cursor: str | None) -> dict[str, object]:
+            body = answers.rows("team_scores", Rows(limit=4, cursor=cursor), "application/json")
+            return dict(orjson.loads(body.content))
+
+        first = page(None)
+        land_round(landing, 1)
+        ingest(spark, lake, landing, SETTINGS)
+        stream(spark, lake, [SCORES], SETTINGS)
+        bubbles, following = _bubbles(first), first["next"]
+        while following is not None:
+            assert isinstance(following, str)
+            later = page(following)
+            assert later["versions"] == first["versions"]
+            bubbles, following = bubbles + _bubbles(later), later["next"]
+        assert bubbles == 20
+        assert _bubbles(dict(orjson.loads(answers.rows("team_scores", Rows(), "application/json").content))) == 40
+
+
+def _bubbles(page: dict[str, object]) -> int:
+    rows = page["rows"]
+    assert isinstance(rows, list)
+    return sum(row["bubbles"] for row in rows)
+
+
+@pytest.fixture
+def questions() -> Callable[[int], str]:
+    layers = ("kappa", "batch", "lambda", "legacy")
+
+    def question(number: int) -> str:
+        if number % 10 == 9:
+            return ("/results", "/metrics", "/reconciliations", "/results/nothing")[number // 10 % 4]
+        return f"/results/team_scores?layer={layers[number % 4]}&limit={1 + number % 200}"
+
+    return question
+
+
+def test_ten_thousand_requests_leave_no_more_memory_behind_than_two_thousand(
+    served_lake: Lake, questions: Callable[[int], str]
+) -> None:
+    command = [sys.executable, "-m", "cli.main", "serve", "--lake", str(served_lake.path), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"})
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().split(" on ")[1].split()[0]
+        memory = psutil.Process(process.pid).memory_info
+        with httpx.Client(base_url=address, timeout=60) as client:
+            for number in range(2_000):
+                client.get(questions(number))
+            before = memory().rss
+            for number in range(2_000, 12_000):
+                client.get(questions(number))
+            grown = (memory().rss - before) / 2**20
+        assert grown < 25, f"{grown:.0f} MB more"
+    finally:
+        process.terminate()
+        process.wait(30)
