@@ -5,13 +5,14 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 LAKE ?= demo
 LANDING ?=
 PORT ?= 8080
+LIVE_PORT ?= 8000
 # Small lakes: generating code for a plan takes longer than interpreting it.
 QUICK := PARITY_SPARK__COMPILER=quick
 COMPILE := .venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench airflow browser lock clean
+.PHONY: help setup demo live test check format bench airflow browser lock clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -20,6 +21,9 @@ setup: .venv/.ready .jars/.ready ## Install the environment, Spark's Delta jars 
 
 demo: setup ## The whole story in one command: two layers, two crashes, one verdict
 	@$(QUICK) .venv/bin/parity demo
+
+live: setup ## A game that goes on, both layers, the control and a page that shows them: make live [LIVE_PORT=8000]
+	@$(QUICK) .venv/bin/parity live --port "$(LIVE_PORT)"
 
 airflow: setup .airflow/.ready ## Start Airflow on loopback: make airflow [LAKE=demo] [LANDING=demo/landing] [PORT=8080]
 	@$(QUICK) .airflow/bin/python infra/airflow/start.py --lake "$(LAKE)" --landing "$(LANDING)" --port "$(PORT)"
@@ -34,8 +38,10 @@ check: setup .airflow/.ready ## Lint, types, and the direction of imports
 format: setup ## Format the code
 	@.venv/bin/ruff check --fix . && .venv/bin/ruff format .
 
-bench: setup ## Measure throughput, CPU and memory; takes a while
+bench: setup ## Measure throughput, CPU, memory, the API and freshness; takes an hour
 	@.venv/bin/python -m benchmarks.run
+	@.venv/bin/python -m benchmarks.serving
+	@.venv/bin/python -m benchmarks.freshness
 
 browser: ## Install headless Chromium and its driver from Debian's packages, for tests of pages
 	@{ command -v chromium && command -v chromedriver; } >/dev/null || infra/browser.sh
@@ -45,7 +51,7 @@ lock: .venv/.ready ## Resolve the dependencies of both environments anew into th
 	@$(COMPILE) infra/airflow/requirements.in -o infra/airflow/requirements.lock
 
 clean: ## Remove what the targets above have made
-	@rm -rf .venv .jars .airflow infra/airflow/home demo
+	@rm -rf .venv .jars .airflow infra/airflow/home demo live
 
 .airflow/.ready: infra/airflow/requirements.lock
 	@echo "Setting up Airflow's own environment (once, about a minute) ..."

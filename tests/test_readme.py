@@ -2,8 +2,10 @@
 
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from short_lived import SHORT_LIVED
@@ -18,6 +20,9 @@ VERDICT = re.search(r"^kappa against batch$.*?^Input audit: .*?$", README, flags
 def test_every_command_does_what_the_readme_says() -> None:
     assert "make demo" in COMMANDS and len(COMMANDS) > 8
     for command in COMMANDS:
+        if command.endswith("# until Ctrl-C"):
+            runs_until_interrupted(command)
+            continue
         expected = re.search(r"# exit code (\d)", command)
         env = os.environ if command == "make demo" else {**os.environ, **SHORT_LIVED}
         done = subprocess.run(["bash", "-c", command], cwd=PROJECT, env=env, capture_output=True, text=True)
@@ -29,6 +34,23 @@ def test_every_command_does_what_the_readme_says() -> None:
             assert " ".join(VERDICT[0].split()) in told, "the README shows another verdict than the demo prints"
             assert "The stream and the batch layer agree" in told
             assert "as it should, and every difference has a cause" in told
+
+
+def runs_until_interrupted(command: str) -> None:
+    """A server: it says where it answers, answers there, and ends well at a Ctrl-C."""
+    started = subprocess.Popen(
+        ["bash", "-c", f"exec {command}"], cwd=PROJECT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert started.stdout is not None
+        address = re.search(r"http://127\.0\.0\.1:\d+", started.stdout.readline())
+        assert address is not None, command
+        with urlopen(f"{address[0]}/health", timeout=60) as answer:
+            assert answer.status == 200
+    finally:
+        started.send_signal(signal.SIGINT)
+        _, said = started.communicate(timeout=60)
+    assert started.returncode == 0 and "Traceback" not in said, said
 
 
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)#]+)\)", README))
