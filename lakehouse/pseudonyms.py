@@ -15,6 +15,8 @@ from lakehouse.lake import Lake
 PREFIX = "person-"
 HEX_DIGITS = 32
 KEY_BYTES = 32
+HIDDEN = ("raw",)
+"""Columns that hold a whole line, whatever is in it."""
 
 
 def lake_key(lake: Lake) -> bytes:

@@ -12,12 +12,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField
 
-from lakehouse.pseudonyms import HEX_DIGITS, PREFIX
+from lakehouse.pseudonyms import HEX_DIGITS, HIDDEN, PREFIX
 from transformations.kinds import personal
 
 BLOCK = hashlib.sha256().block_size
-HIDDEN = ("raw",)
-"""Columns that hold a whole line, whatever is in it."""
 
 
 def pseudonymised(rows: DataFrame, key: bytes, *, objects: Sequence[str] = ()) -> DataFrame:

@@ -90,18 +90,19 @@ class Answers:
         wanted = Asked(first=asked.first, end=asked.end, key=key, settled=asked.settled, after=after, limit=asked.limit)
         answer = self._reader.rows(subject, wanted)
         following = self._following(answer, question)
-        told = {**_told(subject), "next": following}
+        if media_type == CSV:
+            content = as_csv(answer.rows)
+        elif media_type == ARROW:
+            content = as_arrow(answer.rows)
+        else:
+            content = as_json({**_told(subject), "next": following}, answer.rows)
         headers = {
+            "ETag": f'"{sha256(content).hexdigest()[:32]}"',
             "Parity-Versions": orjson.dumps(subject.versions).decode(),
             "Parity-Log-Version": str(subject.at.log_version),
+            **({} if following is None else {"Parity-Next": following}),
         }
-        if following is not None:
-            headers["Parity-Next"] = following
-        if media_type == CSV:
-            return Body(as_csv(answer.rows), media_type, headers)
-        if media_type == ARROW:
-            return Body(as_arrow(answer.rows), media_type, headers)
-        return Body(as_json(told, answer.rows), media_type, headers)
+        return Body(content, media_type, headers)
 
     def _following(self, answer: Answer, question: str) -> str | None:
         if not answer.more:

@@ -9,7 +9,6 @@ parameters.py, what is answered comes from reader.py, standing.py and verdicts.p
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from hashlib import sha256
 from pathlib import Path as Folder
 from typing import Annotated, Any
 
@@ -79,9 +78,8 @@ def application(lake: Lake, settings: Settings) -> FastAPI:
         if media_type is None:
             return Response(_NOT_ACCEPTABLE, 406, media_type=JSON)
         body = await run_in_threadpool(asked, media_type)
-        etag = f'"{sha256(body.content).hexdigest()[:32]}"'
-        headers = {**body.headers, "ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept"}
-        if request.headers.get("if-none-match") == etag:
+        headers = {**body.headers, "Cache-Control": "no-cache", "Vary": "Accept"}
+        if request.headers.get("if-none-match") == body.headers["ETag"]:
             return Response(status_code=304, headers=headers)
         return Response(body.content, media_type=body.media_type, headers=headers)
 

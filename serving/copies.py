@@ -122,14 +122,13 @@ class Copies:
             copy.superseded = True
             self._let_go(copy)
             return made
-        cursor = self.cursor()
-        for commit in commits:
-            for addition in commit.added:
-                rows = self._rewrite(_with_version(pq.read_table(addition.file), commit.version))
-                cursor.register("incoming", rows)
-                cursor.execute(f"insert into {copy.relation} by name select * from incoming")
-                cursor.unregister("incoming")
-        cursor.close()
+        files = [(addition.file, commit.version) for commit in commits for addition in commit.added]
+        if files:
+            rows = pa.concat_tables(_with_version(pq.read_table(file), added) for file, added in files)
+            cursor = self.cursor()
+            cursor.register("incoming", self._rewrite(rows))
+            cursor.execute(f"insert into {copy.relation} by name select * from incoming")  # all of them or none
+            cursor.close()
         copy.version = version
         return copy
 
@@ -151,10 +150,7 @@ def _rows_at(lake: Lake, name: str, version: int) -> pa.Table:
             "gone; ask for a later time."
         ) from None
     added_by = _added_by(lake, name, version)
-    files = rows["__filename"].combine_chunks()
-    if isinstance(files, pa.ChunkedArray):
-        files = files.chunk(0) if files.num_chunks else pa.array([], pa.string())
-    named = pc.dictionary_encode(files)
+    named = pc.dictionary_encode(rows["__filename"].combine_chunks())
     versions = pa.array(
         [added_by.get(file.rpartition("/")[2], -1) for file in named.dictionary.to_pylist()], pa.int64()
     )

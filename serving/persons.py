@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakehouse.pseudonyms import pseudonym
+from lakehouse.pseudonyms import HIDDEN, pseudonym
 from transformations.kinds import personal
 
 
@@ -17,9 +17,10 @@ class Persons:
         self._key = key
 
     def renamed(self, rows: pa.Table) -> pa.Table:
-        """Rows with the same columns, whose personal ones hold pseudonyms."""
+        """Rows whose personal columns hold pseudonyms, without the columns that hold a whole line."""
         if self._key is None:
             return rows
+        rows = rows.drop_columns([name for name in HIDDEN if name in rows.column_names])
         for name in personal():
             if name in rows.column_names:
                 rows = rows.set_column(rows.column_names.index(name), name, self._column(rows[name]))
@@ -39,7 +40,5 @@ class Persons:
         """Each distinct id is hashed once: there are few of them, and many rows."""
         assert self._key is not None
         encoded = pc.dictionary_encode(values.combine_chunks())
-        if isinstance(encoded, pa.ChunkedArray):
-            encoded = encoded.chunk(0)
         names = [None if value is None else pseudonym(value, self._key) for value in encoded.dictionary.to_pylist()]
         return pa.array(names, pa.string()).take(encoded.indices)
