@@ -10,7 +10,6 @@ const NONE = {
   batch: "The batch layer has not run on this lake.",
   legacy: "This lake has no control.",
 };
-const BECAUSE = { kappa: "every few seconds", batch: "each time it is scheduled", legacy: "each time it runs" };
 
 let found = null;
 let since = 0;
@@ -62,8 +61,7 @@ function note(passed, span, highest) {
   const quiet = Math.min(...caughtUp.map((each) => each.age_seconds + passed), Infinity);
   const drawn = `The lines are the last ${Math.ceil(span / 60_000)} min on this page, on one scale up to ${lasting(highest)}.`;
   if (quiet < Infinity && quiet > STILL) return `Nothing new has come into the log for ${lasting(quiet)}, so every age grows. ${drawn}`;
-  const stands = Object.entries(BECAUSE).filter(([layer]) => found[layer]).map(([layer, when]) => `${LAYERS[layer].toLowerCase()} reads the log ${when}`);
-  return `${stands.length ? "The " + stands.join(", the ") + ". " : ""}${drawn}`;
+  return found.batch ? `The batch layer's age grows until it runs again. ${drawn}` : drawn;
 }
 
 function asTable() {

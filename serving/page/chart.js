@@ -3,10 +3,8 @@
 import { svg } from "./dom.js";
 import { minute, number, signed } from "./words.js";
 
-const TOP = 20;
-const UPPER = 190;
+const TOP = 8;
 const GAP = 26;
-const LOWER = 78;
 const AXIS = 22;
 const LEFT = 52;
 const RIGHT = 6;
@@ -39,27 +37,28 @@ function steps(values, left, right, y) {
 
 export function draw(holder, { hour, sums, offsets, repaired, compared, settled, label }) {
   const width = Math.max(holder.clientWidth, 240);
-  const height = TOP + UPPER + GAP + LOWER + AXIS;
+  const [upper, lower] = width < 560 ? [190, 78] : [262, 100];
+  const height = TOP + upper + GAP + lower + AXIS;
   const end = hour.newest + hour.size;
   const x = scale(hour.first, end, LEFT, width - RIGHT);
   const left = (place) => x(hour.first + place * hour.size).toFixed(1);
   const right = (place) => x(hour.first + (place + 1) * hour.size).toFixed(1);
   const all = Object.values(sums).flat().filter((value) => value !== null);
   const [low, high] = [Math.min(0, ...all), 1.04 * Math.max(1, ...all)];
-  const y = scale(low, high, TOP + UPPER, TOP);
-  const floor = TOP + UPPER + GAP;
+  const y = scale(low, high, TOP + upper, TOP);
+  const floor = TOP + upper + GAP;
   const off = Object.values(offsets).flat().filter((value) => value !== null);
   const [least, most] = [Math.min(-1, ...off), Math.max(1, ...off)];
-  const z = scale(least, most, floor + LOWER, floor);
+  const z = scale(least, most, floor + lower, floor);
 
   const parts = [];
-  const zone = (from, to, kind, said) => {
-    if (to <= from) return;
-    parts.push(svg("rect", { class: kind, x: x(from), y: TOP, width: x(to) - x(from), height: floor + LOWER - TOP }));
-    if (x(to) - x(from) > said.length * 6.2) parts.push(svg("text", { class: "zone", x: x(from) + 4, y: TOP - 6 }, said));
+  const zone = (from, to, more) => {
+    if (to > from) parts.push(svg("rect", { ...more, x: x(from), y: TOP, width: x(to) - x(from), height: floor + lower - TOP }));
   };
-  zone(compared, settled, "behind", "not in batch yet");
-  zone(settled, end, "flight", "in flight");
+  const hatch = { id: "hatch", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
+  parts.push(svg("defs", null, svg("pattern", hatch, svg("rect", { class: "flight", width: 2.5, height: 7 }))));
+  zone(compared, settled, { fill: "url(#hatch)" });
+  zone(settled, end, { class: "flight" });
   for (const value of ticks(low, high, 4)) parts.push(...line(value, y, width));
   for (const value of ticks(least, most, 2)) parts.push(...line(value, z, width, signed));
   const every = [6e4, 3e5, 6e5, 9e5, 18e5, 36e5].find((each) => ((end - hour.first) / each) * 52 < width - LEFT) ?? 36e5;
@@ -83,7 +82,7 @@ export function draw(holder, { hour, sums, offsets, repaired, compared, settled,
     const middle = (Number(left(place)) + Number(right(place))) / 2;
     parts.push(svg("circle", { class: "repaired", cx: middle, cy: zero, r: 4 }));
   }
-  const here = svg("rect", { class: "here", y: TOP, height: floor + LOWER - TOP, width: 0, x: 0 });
+  const here = svg("rect", { class: "here", y: TOP, height: floor + lower - TOP, width: 0, x: 0 });
   const size = { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label };
   holder.replaceChildren(svg("svg", size, parts, here));
   return {

@@ -58,7 +58,10 @@ export function showLayers(found, missing) {
     el("li", { class: found.sums[layer] ? null : "faint" }, el("i", { class: layer }), LAYERS[layer],
       found.sums[layer] ? null : ": nothing yet"),
   );
-  if (found.repaired.length) legend.push(el("li", null, el("i", { class: "repaired" }), "repaired since batch ran"));
+  const more = (kind, said) => legend.push(el("li", null, el("i", { class: kind }), said));
+  if (found.settled < found.hour.newest + found.hour.size) more("in-flight", "in flight");
+  if (found.compared < found.settled) more("behind", "settled, not in batch yet");
+  if (found.repaired.length) more("repaired", "repaired since batch ran");
   fill(by("layers-legend"), legend);
   text(by("layers-missing"), "");
   fill(by("layers-words"), words(found).map(([term, said]) => el("div", null, el("dt", null, term), el("dd", null, said))));
@@ -116,12 +119,13 @@ function redraw() {
   point(pointed);
 }
 
-// One window in figures: the one that is pointed at, otherwise the newest.
+// One window in figures: the one that is pointed at, otherwise the newest that the stream has.
 function point(place) {
   const last = (shown.hour.newest - shown.hour.first) / shown.hour.size;
   pointed = place !== null && place >= 0 && place <= last ? place : null;
   chart.mark(pointed);
-  const at = pointed ?? last;
+  const newest = Math.max(0, (shown.sums.kappa ?? shown.sums.batch).findLastIndex((value) => value !== null));
+  const at = pointed ?? newest;
   const said = Object.keys(LAYERS).filter((layer) => shown.sums[layer]).map((layer) => {
     const [value, off] = [shown.sums[layer][at], shown.offsets[layer]?.[at]];
     const more = off === null || off === undefined ? "" : ` (${signed(off)})`;

@@ -16,7 +16,7 @@ export function showLog(log, freshest) {
     counted.map(([name, value, more, kind]) =>
       el("div", { class: kind, id: `count-${name}` }, el("dt", null, name), el("dd", null, el("b", null, number(value)), el("span", { class: "faint" }, more)))),
     el("div", { class: "mark", id: "count-mark" }, el("dt", null, "high-water mark"),
-      el("dd", null, el("b", null, mark === null ? "–" : second(mark)), el("span", { class: "faint" }, mark === null ? "no event yet" : `${day(mark)}, the greatest event time`))),
+      el("dd", null, el("b", null, mark === null ? "–" : second(mark)), el("span", { class: "faint" }, mark === null ? "no event yet" : day(mark)))),
   );
   text(by("event-time"), mark === null ? "no event yet" : `${second(mark)} · ${day(mark)}`);
   const heads = ["layer", "read up to", "behind by", "events behind"];

@@ -14,7 +14,8 @@ export async function judged(differing, stream, batch) {
     known.clear();
     knownFor = batch.log_version;
   }
-  const fresh = differing.filter((each) => known.get(each.key) !== "repaired");
+  const open = differing.filter((each) => known.get(each.key) !== "repaired");
+  const fresh = open.sort((a, b) => known.has(a.key) - known.has(b.key)); // those first that were never asked
   await Promise.all(fresh.slice(0, AT_ONCE).map((each) => ask(each, batch.log_version)));
   return new Map(differing.map((each) => [each.key, known.get(each.key) ?? "unknown"]));
 }

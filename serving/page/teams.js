@@ -15,7 +15,7 @@ export function showTeams(found, missing) {
   if (!found) return fill(by("teams-note"), missing);
   const end = found.minute + found.size;
   const span = `${minute(found.hour)}–${minute(found.hour + HOUR)}`;
-  text(by("teams-note"), `Bubbles in the newest window, ${minute(found.minute)}–${minute(end)}, and in the hour ${span} of ${day(found.hour)} so far, with the level-ups of that hour.`);
+  text(by("teams-note"), `Bubbles in the newest window, ${minute(found.minute)}–${minute(end)}, and in the hour ${span} of ${day(found.hour)} so far, with the level-ups of that hour; ▲ is one of the newest window.`);
   return rows();
 }
 
@@ -33,7 +33,7 @@ function rows() {
         el("td", { class: "rank faint" }, String(place + 1)),
         el("th", { scope: "row" }, each.team),
         bar(each, "minute"), bar(each, "hour"),
-        el("td", { class: "n level-ups" }, each.now && el("span", { class: "chip" }, "▲ this minute"), el("span", null, number(each.levelUps)))),
+        el("td", { class: "n level-ups" }, each.now && el("span", { class: "chip" }, "▲ now"), " ", number(each.levelUps))),
     ),
   );
   for (const of of ["minute", "hour"]) by(`by-${of}`).setAttribute("aria-sort", of === order ? "descending" : "none");

@@ -1,5 +1,5 @@
 // The verdicts: the newest of each candidate in large, the last ones as a table.
-import { by, el, fill, text } from "./dom.js";
+import { by, el, fill } from "./dom.js";
 import { LAYERS, ago, count, day, listed, number, second } from "./words.js";
 
 const SIGNS = { agree: "✓", differ: "✗", "could not compare": "?" };
@@ -10,7 +10,7 @@ export function showVerdicts(verdicts) {
   const newest = ["kappa", "legacy"].map((candidate) => verdicts.find((each) => each.candidate === candidate)).filter(Boolean);
   fill(by("verdict-now"), newest.length ? newest.map(large) : el("p", null, "No verdict has been given on this lake yet."));
   const when = newest.map((each) => `${LAYERS[each.candidate].toLowerCase()} ${ago(Date.parse(each.at))}, at log version ${number(version(each))}`);
-  text(by("verdict-when"), when.length ? `Given: ${when.join("; ")}.` : "`parity reconcile` compares the layers and keeps what it finds.");
+  fill(by("verdict-when"), when.length ? `Given: ${when.join("; ")}.` : [el("code", null, "parity reconcile"), " compares the layers and keeps what it finds."]);
   fill(by("verdicts"), verdicts.length ? history(verdicts) : el("p", { class: "note" }, "None yet."));
 }
 
