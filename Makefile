@@ -1,18 +1,19 @@
 # The front door. Everything a target needs is set up by it, once.
 SHELL := /bin/bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-# What `make airflow` works on.
+# What `make airflow` and `make notebooks` work on.
 LAKE ?= demo
 LANDING ?=
 PORT ?= 8080
 LIVE_PORT ?= 8000
 # Small lakes: generating code for a plan takes longer than interpreting it.
 QUICK := PARITY_SPARK__COMPILER=quick
+NOTEBOOKS := $(filter-out notebooks/slides.py,$(wildcard notebooks/*.py))
 COMPILE := .venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo live test check format bench airflow browser lock clean
+.PHONY: help setup demo live test check format bench notebooks airflow browser lock clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -37,6 +38,11 @@ check: setup .airflow/.ready ## Lint, types, and the direction of imports
 
 format: setup ## Format the code
 	@.venv/bin/ruff check --fix . && .venv/bin/ruff format .
+
+notebooks: setup ## Open the notebooks in JupyterLab on loopback: make notebooks [LAKE=demo]
+	@if [ "$(LAKE)" = demo ] && [ ! -e demo/report.html ]; then $(QUICK) .venv/bin/parity demo; fi
+	@.venv/bin/jupytext --quiet --sync $(NOTEBOOKS)
+	@$(QUICK) LAKE="$(LAKE)" .venv/bin/jupyter lab --config infra/jupyter.py --notebook-dir notebooks
 
 bench: setup ## Measure throughput, CPU, memory, the API and freshness; takes an hour
 	@.venv/bin/python -m benchmarks.run
