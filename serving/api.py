@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path as Folder
 from typing import Annotated, Any
 
-import plotly
 from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.staticfiles import StaticFiles
 from fastapi_offline import FastAPIOffline
@@ -35,7 +34,6 @@ from serving.schemas import Catalogue, Health, History, Problem, Reconciliation,
 from serving.standing import Standing
 
 PAGE = Folder(__file__).parent / "page"
-PLOTLY = Folder(plotly.__file__).parent / "package_data" / "plotly.min.js"
 Name = Annotated[str, Path(description="A result by its name, or a version of it: `team_scores@2`", max_length=200)]
 Run = Annotated[str, Path(description="The id of a reconciliation", max_length=200)]
 Problems = dict[int | str, dict[str, Any]]
@@ -126,17 +124,23 @@ def application(lake: Lake, settings: Settings) -> FastAPI:
 
     @app.get("/", include_in_schema=False)
     def page() -> FileResponse:
-        return FileResponse(PAGE / "index.html", headers={"Content-Security-Policy": _ONLY_FROM_HERE})
+        return FileResponse(PAGE / "index.html", headers={"Content-Security-Policy": _ONLY_FROM_HERE, **_ASK_AGAIN})
 
-    @app.get("/page/plotly.min.js", include_in_schema=False)
-    def charts() -> FileResponse:
-        return FileResponse(PLOTLY, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
-
-    app.mount("/page", StaticFiles(directory=PAGE))
+    app.mount("/page", _PageFiles(directory=PAGE))
     return app
 
 
-_ONLY_FROM_HERE = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
+class _PageFiles(StaticFiles):
+    """The scripts belong together: a browser must not keep some of them when Parity is replaced by a newer one."""
+
+    def file_response(self, *given: Any, **more: Any) -> Response:
+        response = super().file_response(*given, **more)
+        response.headers.update(_ASK_AGAIN)
+        return response
+
+
+_ONLY_FROM_HERE = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_ASK_AGAIN = {"Cache-Control": "no-cache"}
 _NOT_ACCEPTABLE = Problem(
     detail=f"None of the formats in Accept can be sent. There are: {', '.join(FORMATS)}."
 ).model_dump_json()
