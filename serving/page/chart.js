@@ -60,7 +60,7 @@ export function draw(holder, { hour, sums, offsets, repaired, compared, settled,
   zone(compared, settled, { fill: "url(#hatch)" });
   zone(settled, end, { class: "flight" });
   for (const value of ticks(low, high, 4)) parts.push(...line(value, y, width));
-  for (const value of ticks(least, most, 2)) parts.push(...line(value, z, width, signed));
+  for (const value of ticks(least, most, 4)) parts.push(...line(value, z, width, signed));
   const every = [6e4, 3e5, 6e5, 9e5, 18e5, 36e5].find((each) => ((end - hour.first) / each) * 52 < width - LEFT) ?? 36e5;
   for (let at = Math.ceil(hour.first / every) * every; at <= end; at += every) {
     const anchor = x(at) > width - 24 ? "end" : "middle";
