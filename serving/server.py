@@ -27,11 +27,11 @@ def run(lake: Lake, settings: Settings, *, host: str, port: int, listening: Call
     config = uvicorn.Config(
         application(lake, settings), log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=5
     )
-    with _bound(host, port) as opened:
+    # A Ctrl-C is how one stops a server; uvicorn has ended well by then.
+    with _bound(host, port) as opened, suppress(KeyboardInterrupt):
         shown = f"[{host}]" if ":" in host else host
         listening(f"http://{shown}:{opened.getsockname()[1]}")
-        with suppress(KeyboardInterrupt):  # uvicorn has ended well by then; a Ctrl-C is how one stops a server
-            uvicorn.Server(config).run(sockets=[opened])
+        uvicorn.Server(config).run(sockets=[opened])
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -2,7 +2,7 @@
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import (
@@ -23,6 +23,8 @@ PATHS = (
 WRONG = [path for path in PATHS if "{" in path or path == "/reconciliations"]
 """Without parameters there is nothing to get wrong."""
 ASKED = [(path, GenerationMode.POSITIVE) for path in PATHS] + [(path, GenerationMode.NEGATIVE) for path in WRONG]
+LONGEST = 5_000
+"""Characters of a query; a request of more than 64 kB is none for the server, and no part of the API sees it."""
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
@@ -42,6 +44,7 @@ def test_every_answer_is_one_that_the_document_promises(
     @given(case=document[path]["GET"].as_strategy(generation_mode=mode))
     @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
     def asked(case: schemathesis.Case) -> None:
+        assume(len(str(case.query)) < LONGEST)
         case.call_and_validate(checks=CHECKS)
 
     asked()
