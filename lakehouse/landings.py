@@ -53,7 +53,7 @@ class Landings:
         self._lake = lake
         self._directory = directory
         self._files_per_batch = files_per_batch
-        self._noted = {_seen(landing) for _, manifest in manifests(lake) for landing in manifest}
+        self._noted = {_seen(landing) for _, files in manifests(lake) for landing in files}
         self.manifests = len(_manifest_files(lake))
         """How many manifests there are, which is also the number of the next."""
 
@@ -80,15 +80,24 @@ def _seen(landing: Landing) -> tuple[str, int, int]:
 def manifests(lake: Lake) -> Iterator[tuple[int, list[Landing]]]:
     """Each manifest with its number, which is that of its micro-batch."""
     for file in _manifest_files(lake):
-        yield int(file.stem), [Landing(**json.loads(line)) for line in file.read_text().splitlines()]
+        yield int(file.stem), manifest(lake, int(file.stem))
+
+
+def manifest(lake: Lake, number: int) -> list[Landing]:
+    """The landing files of one micro-batch in their order."""
+    return [Landing(**json.loads(line)) for line in _manifest_file(lake, number).read_text().splitlines()]
 
 
 def _manifest_files(lake: Lake) -> list[Path]:
     return sorted(lake.landings.glob("*.json"))
 
 
+def _manifest_file(lake: Lake, number: int) -> Path:
+    return lake.landings / f"{number:08d}.json"
+
+
 def _write_manifest(lake: Lake, number: int, landings: list[Landing]) -> None:
-    file = lake.landings / f"{number:08d}.json"
+    file = _manifest_file(lake, number)
     draft = file.with_name(f".{file.name}")
     draft.write_text("".join(json.dumps(asdict(landing)) + "\n" for landing in landings))
     # Spark's file source orders by modification time in milliseconds: make these distinct and increasing.

@@ -17,7 +17,7 @@ from lakehouse.errors import CheckpointLost
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, parser_fingerprint
 from lakehouse.lake import Lake
-from lakehouse.landings import Landings
+from lakehouse.landings import Landings, manifest
 from lakehouse.locks import exclusive
 from lakehouse.log import create_log, position
 from lakehouse.queries import Query, run
@@ -64,8 +64,8 @@ def ingest(
             if position(lake).batch + 1 >= landings.manifests:
                 landings.note()
 
-        def sink(manifest: DataFrame, batch: int) -> int:
-            return ingest_batch(manifest, batch, lake, settings, ingested_at=clock(batch))
+        def sink(rows: DataFrame, batch: int) -> int:
+            return ingest_batch(rows.sparkSession, batch, lake, settings, ingested_at=clock(batch))
 
         source = (
             spark.readStream.schema(MANIFEST)
@@ -88,15 +88,16 @@ def ingest(
         cost.rows_read = end.lines - start.lines
 
 
-def ingest_batch(manifest: DataFrame, batch: int, lake: Lake, settings: Settings, *, ingested_at: datetime) -> int:
-    """One micro-batch: read the files of the manifest, judge every line, append to the three tables.
+def ingest_batch(spark: SparkSession, batch: int, lake: Lake, settings: Settings, *, ingested_at: datetime) -> int:
+    """One micro-batch: read the files of its manifest, judge every line, append to the three tables.
 
-    Returns how many lines it took in: none if it had been taken in before.
+    Returns how many lines it took in: none if it had been taken in before. A manifest has the number of its micro-batch,
+    so it is read here; as rows of the query it would be a Spark job.
     """
-    spark, before = manifest.sparkSession, position(lake)
+    before = position(lake)
     if before.batch == batch:
         return 0
-    landed = read_lines(spark, manifest.orderBy("place").collect(), batch=batch, ingested_at=ingested_at)
+    landed = read_lines(spark, manifest(lake, batch), batch=batch, ingested_at=ingested_at)
     failpoint(spark, "ingest.read", "events", batch)
     # Judged before they are numbered: numbering brings the lines of a file together, and on one core.
     take_in(spark, lake, numbered(judged(landed, settings)), batch, judge_of(settings))

@@ -4,7 +4,9 @@
 last `events`, the log. A micro-batch whose rows are in `events` is complete; a retry finds that out and adds nothing.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -47,10 +49,10 @@ def take_in(spark: SparkSession, lake: Lake, lines: DataFrame, batch: int, judge
     rejected = lines.where("reason is not null").unionByName(differing.drop("copy"))
     transaction = Transaction("ingest", batch)
 
-    sidelined = {}
-    for table, rows in ((QUARANTINE, rejected), (DUPLICATES, placed.where("copy"))):
-        sidelined[table] = rows.count()
-        if sidelined[table]:
+    found = destinations(lines, placed)
+    quarantined, duplicates = found["broken"].lines + found["differing"].lines, found["copies"].lines
+    for table, rows, count in ((QUARANTINE, rejected, quarantined), (DUPLICATES, placed.where("copy"), duplicates)):
+        if count:
             said = {"batch": batch, "judge": judge}
             append(spark, lake, lake.of_log(table), as_rows(rows, table), transaction=transaction, metadata=said)
     failpoint(spark, "ingest.sidelined", "events", batch)
@@ -58,10 +60,11 @@ def take_in(spark: SparkSession, lake: Lake, lines: DataFrame, batch: int, judge
         spark,
         lake,
         placed.where("copy is null"),
+        found["events"],
         transaction=transaction,
         batch=batch,
-        duplicates=sidelined[DUPLICATES],
-        quarantined=sidelined[QUARANTINE],
+        duplicates=duplicates,
+        quarantined=quarantined,
     )
     failpoint(spark, "ingest.appended", "events", batch)
     placed.unpersist()
@@ -73,10 +76,32 @@ def first_arrivals(spark: SparkSession, lake: Lake, events: DataFrame) -> DataFr
     return with_first(events, known_events(log_at(spark, lake, position(lake).version), events))
 
 
+class Counted(NamedTuple):
+    """How many lines there are, and the latest event time among them."""
+
+    lines: int = 0
+    latest: datetime | None = None
+
+
+def destinations(lines: DataFrame, placed: DataFrame) -> Mapping[str, Counted]:
+    """What there is of each: `broken` lines, `copies`, copies of `differing` content, `events`.
+
+    One job counts them all: a small micro-batch consists of what jobs cost before they begin.
+    """
+    what = F.when(F.col("copy").isNull(), "events").when(F.col("copy"), "copies").otherwise("differing")
+    broken = lines.where("reason is not null").select(F.lit("broken").alias("what"), "event_time")
+    everything = placed.select(what.alias("what"), "event_time").unionByName(broken)
+    latest = F.unix_millis(F.max("event_time")).alias("latest")
+    rows = everything.groupBy("what").agg(F.count(F.lit(1)).alias("lines"), latest).collect()
+    found = {row.what: Counted(row.lines, None if row.latest is None else from_millis(row.latest)) for row in rows}
+    return {name: found.get(name, Counted()) for name in ("broken", "copies", "differing", "events")}
+
+
 def append_events(
     spark: SparkSession,
     lake: Lake,
     first: DataFrame,
+    arrived: Counted,
     *,
     transaction: Transaction | None,
     batch: int,
@@ -85,14 +110,13 @@ def append_events(
 ) -> None:
     """Append first arrivals to the log, each with its place in it; the commit says where the log stands then.
 
-    `duplicates` and `quarantined` are how many lines there are more.
+    `arrived` is what they are; `duplicates` and `quarantined` are how many lines there are more.
     """
     before = position(lake)
     rows = in_order(first, high_water=before.high_water, seq=before.seq)
-    arrived = rows.agg(F.count(F.lit(1)).alias("events"), F.unix_millis(F.max("event_time")).alias("latest")).first()
-    assert arrived is not None
-    latest = None if arrived.latest is None else from_millis(arrived.latest)
-    said = before.after(batch, events=arrived.events, latest=latest, duplicates=duplicates, quarantined=quarantined)
+    said = before.after(
+        batch, events=arrived.lines, latest=arrived.latest, duplicates=duplicates, quarantined=quarantined
+    )
     append(spark, lake, lake.of_log(EVENTS), as_rows(rows, EVENTS), transaction=transaction, metadata=said)
 
 

@@ -4,14 +4,37 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
-from pyspark.sql import DataFrame, Row, SparkSession, Window
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from lakehouse.errors import ParityError
 
 
-def read_lines(spark: SparkSession, landings: Sequence[Row], *, batch: int, ingested_at: datetime) -> DataFrame:
+class Placed(Protocol):
+    """A landing file and its place in the order of arrival."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def place(self) -> int: ...
+
+
+# As Arrow data they become rows in the JVM. A list of Python's own would go through Python workers, for every micro-batch.
+ORIGIN = pa.schema(
+    {
+        "encoded": pa.string(),
+        "file": pa.string(),
+        "place": pa.int64(),
+        "batch": pa.int64(),
+        "ingested_at": pa.timestamp("us", "UTC"),
+    }
+)
+
+
+def read_lines(spark: SparkSession, landings: Sequence[Placed], *, batch: int, ingested_at: datetime) -> DataFrame:
     """Columns `value` (the bytes of the line as they are), `file` (its name), `place`, `block` and `id`, and the origin.
 
     The origin comes with the files and not as literals: code that Spark generates with a literal in it is compiled anew
@@ -22,12 +45,15 @@ def read_lines(spark: SparkSession, landings: Sequence[Row], *, batch: int, inge
         raise ParityError(
             f"Landing files are gone before they were read: {', '.join(gone[:3])}. Put them back and start again."
         )
-    files = spark.createDataFrame(
-        [
-            (_encoded_name(spark, landing.path), Path(landing.path).name, landing.place, batch, ingested_at)
-            for landing in landings
-        ],
-        "encoded string, file string, place long, batch long, ingested_at timestamp",
+    files = pa.table(
+        {
+            "encoded": [_encoded_name(spark, landing.path) for landing in landings],
+            "file": [Path(landing.path).name for landing in landings],
+            "place": [landing.place for landing in landings],
+            "batch": [batch] * len(landings),
+            "ingested_at": [ingested_at] * len(landings),
+        },
+        schema=ORIGIN,
     )
     text = (
         spark.read.option("lineSep", "\n")
@@ -39,7 +65,7 @@ def read_lines(spark: SparkSession, landings: Sequence[Row], *, batch: int, inge
             F.monotonically_increasing_id().alias("id"),
         )
     )
-    return text.join(F.broadcast(files), "encoded").drop("encoded")
+    return text.join(F.broadcast(spark.createDataFrame(files)), "encoded").drop("encoded")
 
 
 def numbered(lines: DataFrame) -> DataFrame:

@@ -17,7 +17,7 @@ from lakehouse.locks import exclusive
 from lakehouse.log import DUPLICATES, newest_version, note_requeue, position
 from lakehouse.settings import Settings
 from lakehouse.tables import append, read_table
-from speed_layer.intake import append_events, as_rows, first_arrivals, judge_of, judged
+from speed_layer.intake import append_events, as_rows, destinations, first_arrivals, judge_of, judged
 from speed_layer.raw import waiting_lines
 
 
@@ -38,8 +38,9 @@ def requeue(spark: SparkSession, lake: Lake, settings: Settings) -> Requeued:
         lines = judged(waiting_lines(spark, lake), settings).persist()
         placed = first_arrivals(spark, lake, lines.where("reason is null")).persist()
         first, copies = placed.where("copy is null"), placed.where("copy")
-        accepted, copied = first.count(), copies.count()
-        left = lines.count() - accepted - copied
+        found = destinations(lines, placed)
+        accepted, copied = found["events"].lines, found["copies"].lines
+        left = found["broken"].lines + found["differing"].lines
         if accepted or copied:
             note_requeue(lake)
         if copied:
@@ -52,6 +53,7 @@ def requeue(spark: SparkSession, lake: Lake, settings: Settings) -> Requeued:
                 spark,
                 lake,
                 first,
+                found["events"],
                 transaction=None,
                 batch=before.batch,
                 duplicates=duplicates - before.duplicates,
