@@ -84,16 +84,22 @@ class Layers:
 
     def wait_for_the_log(self) -> bool:
         """Wait until the log has an event; says whether it has, or all is to stop."""
-        return self._wait(lambda: self.lake.has(EVENTS) and position(self.lake).seq > 0)
+        return self._wait(self._begun)
 
     def status(self) -> str:
         """Where everything stands, in one line."""
+        if not self._begun():
+            return "Waiting for the first events"
         said = [f"{position(self.lake).seq:,} events"]
         reached = self._reached()
         if reached is not None:
             behind = (datetime.now(UTC) - reached).total_seconds()
             said.append(f"the stream is {max(behind, 0):.1f} s behind the game")
         return " · ".join([*said, *([self.said] if self.said else [])])
+
+    def _begun(self) -> bool:
+        """Whether the log has an event."""
+        return self.lake.has(EVENTS) and position(self.lake).seq > 0
 
     def _wait(self, ready: Callable[[], bool]) -> bool:
         while not self.stop.is_set():

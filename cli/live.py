@@ -61,20 +61,20 @@ def live(
 ) -> None:
     """Watch it move: a game that goes on, both layers, the control, verdicts and the server, until Ctrl-C."""
     with told_errors(lake / "logs" / "spark.log"), interrupted_by_signals():
-        for name, value in () if config else DEFAULTS.items():
-            os.environ.setdefault(name, value)
-        settings = settings_from(config)
-        results = results_from(settings, result or list(SHOWN))
-        made = fresh(lake, command="live")
-        landing, parts = made.path / "landing", Parts()
-        from lakehouse.session import end_spark
-        from simulator import feed
-
         with ExitStack() as held:
-            held.enter_context(at_work(made.path, command="live"))
-            held.callback(end_spark)
-            held.callback(parts.stop.set)
             try:
+                for name, value in () if config else DEFAULTS.items():
+                    os.environ.setdefault(name, value)
+                settings = settings_from(config)
+                results = results_from(settings, result or list(SHOWN))
+                made = fresh(lake, command="live")
+                held.enter_context(at_work(made.path, command="live"))
+                from lakehouse.session import end_spark
+                from simulator import feed
+
+                landing, parts = made.path / "landing", Parts()
+                held.callback(end_spark)
+                held.callback(parts.stop.set)
                 playing = partial(feed, landing, rate=rate, back=timedelta(minutes=back), seed=seed)
                 parts.start("simulator", partial(playing, clock=partial(datetime.now, UTC), wait=parts.stop.wait))
                 notes.print(f"The game lands {rate:g} events a second, and {back} minutes that were played before")
@@ -89,14 +89,12 @@ def live(
                     pause = batch_every or timedelta(minutes=1)
                     parts.repeat("control", layers.control, every=CONTROL_EVERY)
                     parts.repeat("batch layer", layers.batch, every=pause.total_seconds())
-                layers.wait_for_the_log()
                 options = ["--config", str(config)] if config else []
                 _watch(layers, parts, held.enter_context(serving(made, port=port, options=options)))
             except KeyboardInterrupt:
+                # Caught here and not outside: what a half-started Spark left in its frames has to go before its JVM does.
                 notes.print("Stopping …")
-        notes.print(
-            f"Stopped. What it made is in {lake}: `parity status --lake {lake}`", highlight=False, soft_wrap=True
-        )
+        notes.print(f"Stopped. `parity status --lake {lake}` tells what is there.", highlight=False, soft_wrap=True)
 
 
 def _watch(layers: "Layers", parts: Parts, server: Server) -> None:
