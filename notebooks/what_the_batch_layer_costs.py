@@ -54,7 +54,8 @@ from transformations.catalogue import catalogue
 # %%
 EVENTS_A_DAY = int(os.environ.get("EVENTS_A_DAY", "20000"))
 MICRO_BATCHES_A_DAY = int(os.environ.get("MICRO_BATCHES_A_DAY", "4"))
-DAYS, FILES_A_DAY = 3, 4 * MICRO_BATCHES_A_DAY
+DAYS = int(os.environ.get("DAYS", "3"))
+FILES_A_DAY = 4 * MICRO_BATCHES_A_DAY
 
 # %%
 tried = {"ingestion.files_per_batch": str(FILES_A_DAY // MICRO_BATCHES_A_DAY), "stream.commits_per_batch": "1"}
@@ -221,7 +222,7 @@ bars = [
     for name, (layer, column, _, _) in parts.items()
 ]
 for bar, (_, _, colour, opacity) in zip(bars, parts.values(), strict=True):
-    bar.update(marker={"color": colour, "opacity": opacity})
+    bar.update(marker={"color": colour}, opacity=opacity)
 stored = {layer: history[-1][layer].storage_bytes for layer in cpu}
 chart(
     *bars,

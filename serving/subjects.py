@@ -62,9 +62,9 @@ class Subject:
 
     @property
     def versions(self) -> dict[str, int]:
-        """Every table that the answer is of, with its version."""
+        """Every table that the answer is of, with its version; of the log the one that the answer stands at."""
         pins = dict(self.lake.pins)
-        return {name: pins[name] for name in (*self.relations.values(), self.lake.of_log(EVENTS))}
+        return {**{name: pins[name] for name in self.relations.values()}, self.lake.of_log(EVENTS): self.at.log_version}
 
 
 class Subjects:

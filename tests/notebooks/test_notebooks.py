@@ -26,7 +26,7 @@ FOLDER = PROJECT / "notebooks"
 SHARED = FOLDER / "slides.py"
 NOTEBOOKS = sorted(file.stem for file in FOLDER.glob("*.py") if file != SHARED)
 FIGURE = "application/vnd.plotly.v1+json"
-SMALL = {"EVENTS_A_DAY": "1000", "MICRO_BATCHES_A_DAY": "2", "PARITY_SPARK__COMPILER": "quick"}
+SMALL = {"EVENTS_A_DAY": "1000", "MICRO_BATCHES_A_DAY": "2", "DAYS": "2", "PARITY_SPARK__COMPILER": "quick"}
 
 
 @pytest.fixture(scope="module")
