@@ -257,7 +257,7 @@ def _took(one: Sample, two: Sample, query: str) -> str:
 def main(
     rate: Annotated[float, typer.Option(help="Events a second.")] = 5_000,
     minutes: Annotated[float, typer.Option(help="How long to measure.")] = 5,
-    warm_up: Annotated[float, typer.Option(help="Minutes before that, in which the JVM compiles its code.")] = 1,
+    warm_up: Annotated[float, typer.Option(help="Minutes before that, in which the JVM compiles its code.")] = 2,
     all_results: Annotated[bool, typer.Option("--all-results", help="Stream all results instead of one.")] = False,
     port: Annotated[int, typer.Option(help="Port of the server, on 127.0.0.1.")] = 8765,
     keep: Annotated[Path | None, typer.Option(help="Leave the lake here.")] = None,

@@ -28,6 +28,8 @@ SHOWN = ("team_scores", "level_ups")
 DEFAULTS = {
     "PARITY_LATENESS__ALLOWED": "30 seconds",  # windows settle while one watches
     "PARITY_STREAM__INTERVAL": "200 milliseconds",
+    # Each micro-batch has other literals, so its generated code would be compiled anew: a third of the CPU at any rate.
+    "PARITY_SPARK__COMPILER": "quick",
 }
 """The settings without a file; a variable that is set goes before."""
 CONTROL_EVERY = 15.0
@@ -60,7 +62,7 @@ def live(
     config: ConfigOption = None,
 ) -> None:
     """Watch it move: a game that goes on, both layers, the control, verdicts and the server, until Ctrl-C."""
-    with told_errors(lake / "logs" / "spark.log"), interrupted_by_signals():
+    with told_errors(lake / "logs" / "spark.log"), interrupted_by_signals() as interrupts:
         with ExitStack() as held:
             try:
                 for name, value in () if config else DEFAULTS.items():
@@ -78,7 +80,8 @@ def live(
                 playing = partial(feed, landing, rate=rate, back=timedelta(minutes=back), seed=seed)
                 parts.start("simulator", partial(playing, clock=partial(datetime.now, UTC), wait=parts.stop.wait))
                 notes.print(f"The game lands {rate:g} events a second, and {back} minutes that were played before")
-                spark = session_for(made, settings)
+                with interrupts.held_back():  # a JVM whose start is broken off would stay behind
+                    spark = session_for(made, settings)
                 from cli.layers import Layers
 
                 layers = Layers(spark, made, landing, results, settings, parts.stop)
@@ -92,7 +95,6 @@ def live(
                 options = ["--config", str(config)] if config else []
                 _watch(layers, parts, held.enter_context(serving(made, port=port, options=options)))
             except KeyboardInterrupt:
-                # Caught here and not outside: what a half-started Spark left in its frames has to go before its JVM does.
                 notes.print("Stopping …")
         notes.print(f"Stopped. `parity status --lake {lake}` tells what is there.", highlight=False, soft_wrap=True)
 

@@ -2,10 +2,11 @@
 
 import logging
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark import SparkContext
@@ -83,18 +84,19 @@ def spark_session(settings: Spark, *, log_file: Path, java_options: str = "") ->
 
 
 def end_spark() -> None:
-    """Stop Spark, if it runs, and wait until its JVM is gone; one that was interrupted while it started goes too."""
+    """Stop Spark, if it runs, and wait until its JVM is gone."""
     context, gateway = SparkContext._active_spark_context, SparkContext._gateway
-    if context is not None:
-        context.stop()
-    if gateway is not None and gateway.proc.stdin is not None:
-        gateway.proc.stdin.close()  # a JVM that nobody can speak to ends
-    del gateway
-    deadline = time.monotonic() + LONGEST_END
-    with suppress(ChildProcessError):  # no child is left
-        while time.monotonic() < deadline:
-            if os.waitpid(-1, os.WNOHANG) == (0, 0):
-                time.sleep(0.05)
+    if context is None or gateway is None:
+        return
+    context.stop()
+    java: subprocess.Popen[bytes] = gateway.proc
+    if java.stdin is not None:
+        java.stdin.close()  # a JVM that nobody can speak to ends
+    try:
+        java.wait(LONGEST_END)
+    except subprocess.TimeoutExpired:
+        java.kill()
+        java.wait()
 
 
 def java_process(spark: SparkSession) -> int:
