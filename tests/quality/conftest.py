@@ -1,11 +1,11 @@
 """One clean lake for all tests of the quality."""
 
-import fcntl
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from made_once import made_once
 from pyspark.sql import SparkSession
 
 from lakehouse.lake import Lake, open_lake
@@ -19,15 +19,7 @@ Validated = Callable[..., QualityRun]
 
 @pytest.fixture(scope="session")
 def clean(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Lake:
-    """Made by the first worker that needs it; the others wait for it."""
-    base = tmp_path_factory.getbasetemp()
-    shared = (base if worker_id == "master" else base.parent) / "quality"
-    shared.mkdir(exist_ok=True)
-    with (shared / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (shared / "made").exists():
-            clean_lake(spark, shared)
-            (shared / "made").touch()
+    shared = made_once(tmp_path_factory, worker_id, "quality", lambda directory: clean_lake(spark, directory))
     return open_lake(shared / "lake")
 
 

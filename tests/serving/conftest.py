@@ -3,15 +3,17 @@
 from collections.abc import Iterator
 
 import pytest
+from made_once import made_once
 from pyspark.sql import SparkSession
 from served import everything_ran, serving
 
-from lakehouse.lake import Lake
+from lakehouse.lake import Lake, open_lake
 
 
 @pytest.fixture(scope="session")
-def served_lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    return everything_ran(spark, tmp_path_factory.mktemp("served"))
+def served_lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Lake:
+    shared = made_once(tmp_path_factory, worker_id, "served", lambda directory: everything_ran(spark, directory))
+    return open_lake(shared / "lake")
 
 
 @pytest.fixture(scope="session")
