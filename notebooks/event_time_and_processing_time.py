@@ -294,19 +294,12 @@ assert list(ups_there.values()) == [1, 0]
 
 
 # %%
-def part(revision: dict, first: bool) -> str:
-    """What part a revision has in the story of a result."""
-    if revision["cause"] == "late":
-        return "repaired"
-    return "settled" if revision["settled"] else "early" if first else "updated"
-
-
 def revisions(reader: Reader) -> pd.DataFrame:
     """The revisions of the minute, oldest first."""
-    rows = reader.history("team_scores", key=[TEAM], window_start=MINUTE).rows.to_pylist()
-    parts = [part(row, first=not place) for place, row in enumerate(rows)]
-    told = pd.DataFrame(rows)[["bubbles", "events", "players", "cause", "log_version"]]
-    return told.assign(revision=parts, received_until=[f"{CUTS[at - 1]:%H:%M:%S}" for at in told["log_version"]])
+    rows = reader.history("team_scores", key=[TEAM], window_start=MINUTE).frame()
+    told = rows[["bubbles", "events", "players", "cause", "log_version"]]
+    received_until = [f"{CUTS[at - 1]:%H:%M:%S}" for at in told["log_version"]]
+    return told.assign(revision=rows["part"], received_until=received_until)
 
 
 histories = {delivery: revisions(reader) for delivery, reader in readers.items()}

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from hashlib import sha256
-from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -40,7 +39,7 @@ class Answers:
         return body
 
     def history(self, name: str, asked: Revisions) -> dict[str, Any]:
-        """The revisions of one result, each with its part in the story."""
+        """The revisions of one result, each with its part in the story, and since when it is settled."""
         computed = self._reader.subjects.computed(name)
         answer = self._reader.history(name, key=key_values(computed.result, asked.key), window_start=asked.window)
         if not len(answer.rows):
@@ -48,12 +47,10 @@ class Answers:
                 f"The stream of {answer.subject.result.id} has no row for the key {asked.key} and the window that starts at "
                 f"{iso(asked.window)}."
             )
-        rows = plain_rows(answer.rows)
-        parts = _parts(rows)
         return {
             **_told(answer.subject),
             "settled": self._settled(answer, computed.settings),
-            "rows": [{"part": part, **row} for part, row in zip(parts, rows, strict=True)],
+            "rows": plain_rows(answer.rows),
         }
 
     def reconciliations(self, asked: Page) -> dict[str, Any]:
@@ -141,17 +138,3 @@ def _told(subject: Subject) -> dict[str, Any]:
         "settled_before": iso(at.settled_before),
         "cut_off": None if at.cut_off is None else iso(at.cut_off),
     }
-
-
-def _parts(rows: list[dict[str, Any]]) -> list[str]:
-    """What part each revision has in the story of a result: early, updated, settled, repaired."""
-    parts = []
-    for before, row in pairwise([None, *rows]):
-        assert row is not None
-        if row["cause"] == "late":
-            parts.append("repaired")
-        elif row["settled"]:
-            parts.append("settled")
-        else:
-            parts.append("early" if before is None else "updated")
-    return parts

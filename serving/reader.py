@@ -96,12 +96,14 @@ class Reader:
         return Answer(subject, found.slice(0, asked.limit) if more else found, more)
 
     def history(self, name: str, *, key: Sequence[Any], window_start: datetime) -> Answer:
-        """The revisions of one result of the stream, oldest first."""
+        """The revisions of one result of the stream, oldest first, each with its `part` in the story."""
         subject = self.subjects.subject(name, "kappa")
         _refuse_other_key(subject.result, key, whole=True)
         with self._relations(subject) as relations:
             query = history_query(subject.result, relations["kappa"], key=key, window_start=window_start, at=subject.at)
-            return Answer(subject, self._fetched(query))
+            revisions = self._fetched(query)
+        parts = pa.array(_parts(revisions.select(["cause", "settled"]).to_pylist()), pa.string())
+        return Answer(subject, revisions.add_column(0, "part", parts))
 
     def table(self, name: str, text: str, **values: Any) -> list[dict[str, Any]]:
         """What a query finds in one table of the lake, which it calls `{rows}`; nothing if there is no such table."""
@@ -134,3 +136,14 @@ def _refuse_other_key(result: Result, key: Sequence[Any], *, whole: bool = False
             f"The key of {result.name} has {named}; {len(key)} value{'' if len(key) == 1 else 's'} given. Give a value "
             "for each column, in this order."
         )
+
+
+def _parts(revisions: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """What part each revision has in the story of a result: early, updated, settled, repaired."""
+    for place, revision in enumerate(revisions):
+        if revision["cause"] == "late":
+            yield "repaired"
+        elif revision["settled"]:
+            yield "settled"
+        else:
+            yield "updated" if place else "early"
