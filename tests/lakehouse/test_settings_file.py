@@ -67,7 +67,10 @@ def test_an_unknown_key_is_refused_with_the_known_ones_named(refusal) -> None:
 def test_an_unknown_section_is_refused_with_the_known_ones_named(refusal) -> None:
     said = refusal("[latenes]\n")
     assert "latenes: there is no such setting" in said
-    assert "Known here: lateness, windows, clock, reconciliation, retention, ingestion, stream, quality, serving, spark." in said
+    assert (
+        "Known here: lateness, windows, clock, reconciliation, retention, ingestion, stream, quality, serving, spark."
+        in said
+    )
 
 
 def test_an_unknown_result_is_refused_with_the_known_ones_named(refusal) -> None:
