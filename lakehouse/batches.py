@@ -109,12 +109,18 @@ def coverage(lake: Lake, result: Result) -> list[Coverage]:
     ]
 
 
-def read_batch(spark: SparkSession, lake: Lake, result: Result, covered: list[Coverage]) -> DataFrame:
-    """The batch layer's answer as the newest run in `covered` left it: a recompute that ends meanwhile does not show."""
+def computed(lake: Lake, result: Result) -> list[Coverage]:
+    """What the batch layer has computed, which has to be something."""
+    covered = coverage(lake, result)
     if not covered:
         raise NothingToCompare(
             f"The batch layer has not computed {result.id} in {lake.path}. Run `parity recompute` first."
         )
+    return covered
+
+
+def read_batch(spark: SparkSession, lake: Lake, result: Result, covered: list[Coverage]) -> DataFrame:
+    """The batch layer's answer as the newest run in `covered` left it: a recompute that ends meanwhile does not show."""
     return read_table(spark, lake, batch_name(result), version=covered[0].table_version)
 
 

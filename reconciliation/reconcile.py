@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.batches import Interval, computed_at, coverage, read_batch
+from lakehouse.batches import Interval, computed, computed_at, coverage, read_batch
 from lakehouse.changelogs import Boundary
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
@@ -129,7 +129,7 @@ def judged_keys(
     tolerance: Mapping[str, float],
 ) -> DataFrame:
     """Every key of either side with both answers, its state, and how it came about."""
-    covered = coverage(lake, result)
+    covered = computed(lake, result)
     batch = read_batch(spark, lake, result, covered).where(interval.holds(F.col("window_start")))
     rows = candidate_rows(spark, lake, result, at).where(interval.holds(F.col("window_start")))
     log = log_at(spark, lake, max(at.log_version, *(each.log_version for each in covered)))
@@ -156,9 +156,9 @@ def _span(lake: Lake, one: int, other: int) -> tuple[int, int]:
 def _nothing_to_compute(spark: SparkSession, lake: Lake, result: Result, at: Pin, interval: Interval) -> bool:
     """Whether the log has no event that could make a row of the interval: then no row is the right answer of both sides."""
     bounds = interval.first, interval.end
-    computed = any(each.interval.covers(*bounds) for each in coverage(lake, result))
+    covered = any(each.interval.covers(*bounds) for each in coverage(lake, result))
     events = log_at(spark, lake, at.log_version).where(result.concerns() & interval.reached(result))
-    return computed and events.isEmpty()
+    return covered and events.isEmpty()
 
 
 def _late_events(spark: SparkSession, lake: Lake, result: Result, settings: Settings, at: Pin) -> int:

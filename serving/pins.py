@@ -5,19 +5,18 @@ for everything after it. The merge is the price of the second layer, paid by eve
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Literal, get_args
 
-from lakehouse.arrivals import answer_boundary, arrivals_boundary, legacy_name
-from lakehouse.batches import Coverage, batch_name, coverage
-from lakehouse.changelogs import Boundary, boundary, changelog_name, mark, settled_before
+from lakehouse.arrivals import answer_boundary, arrivals_boundary
+from lakehouse.batches import Coverage, computed
+from lakehouse.changelogs import Boundary, boundary, mark, settled_before
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
-from lakehouse.log import EVENTS, position
+from lakehouse.log import position
 from lakehouse.settings import Settings
-from lakehouse.tables import newest, newest_at
 from lakehouse.terms import at_log
 from transformations.result import Result
 
@@ -39,14 +38,6 @@ class Pinned:
     """Where the speed layer takes over, in the Lambda view."""
 
 
-def pinned_lake(lake: Lake, result: Result, *, moment: datetime | None = None) -> Lake:
-    """The lake with every table that an answer to `result` can need pinned: as it is now, or as it was at that moment."""
-    own = at_log(lake, result)
-    names = (own.of_log(EVENTS), changelog_name(result), batch_name(result), legacy_name(result))
-    versions = ((name, newest(own, name) if moment is None else newest_at(own, name, moment)) for name in names)
-    return replace(own, pins=tuple(versions))
-
-
 def pinned(lake: Lake, result: Result, settings: Settings, *, layer: Layer, computes: bool = False) -> Pinned:
     """The newest answer of a layer in a lake that may itself be pinned; `settings` are the result's own.
 
@@ -56,7 +47,7 @@ def pinned(lake: Lake, result: Result, settings: Settings, *, layer: Layer, comp
     if layer == "legacy":
         version = (arrivals_boundary(lake) if computes else answer_boundary(lake, result)).log_version
         return Pinned(layer, version, settled_before(mark(lake, version), allowed))
-    covered = () if layer == "kappa" else tuple(_computed(lake, result))
+    covered = () if layer == "kappa" else tuple(computed(lake, result))
     if layer == "batch":
         version = covered[0].log_version
         return Pinned(layer, version, settled_before(mark(lake, version), allowed), covered=covered)
@@ -64,15 +55,6 @@ def pinned(lake: Lake, result: Result, settings: Settings, *, layer: Layer, comp
     before = settled_before(mark(lake, at.log_version), allowed, at)
     until = cut_off(lake, result, covered, settings) if layer == "lambda" else None
     return Pinned(layer, at.log_version, before, at, covered, until)
-
-
-def _computed(lake: Lake, result: Result) -> list[Coverage]:
-    covered = coverage(lake, result)
-    if not covered:
-        raise NothingToCompare(
-            f"The batch layer has not computed {result.id} in {lake.path}. Run `parity recompute` first."
-        )
-    return covered
 
 
 def cut_off(lake: Lake, result: Result, runs: Sequence[Coverage], settings: Settings) -> datetime:

@@ -12,6 +12,7 @@ from deliveries import at, heartbeat, land, pop
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
+from lakehouse.arrivals import CONTROLLED
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import Settings, load_settings
 from reconciliation.history import keep
@@ -23,7 +24,6 @@ from transformations.catalogue import catalogue
 from transformations.result import Result
 
 RESULTS = ("team_scores", "level_ups", "player_sessions")
-CONTROLLED = RESULTS[:2]
 NASTY = '<img src=x onerror="window.broken = 1">'
 """A team whose id is HTML that would run something."""
 MINUTES = 63

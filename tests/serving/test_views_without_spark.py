@@ -10,8 +10,9 @@ import pytest
 from deliveries import START
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType, TimestampType
-from served import CONTROLLED, RESULTS, small_settings
+from served import RESULTS, small_settings
 
+from lakehouse.arrivals import CONTROLLED
 from lakehouse.changelogs import Boundary
 from lakehouse.lake import Lake
 from lakehouse.settings import Serving
