@@ -1,0 +1,46 @@
+"""What has to hold after every fault: nothing lost, nothing doubled, and the layers agree."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from batch_layer.recompute import recompute
+from lakehouse.changelogs import boundaries
+from lakehouse.identity import live_epoch
+from lakehouse.lake import Lake
+from lakehouse.settings import Settings
+from lakehouse.tables import read_table
+from reconciliation.reconcile import reconcile
+from reconciliation.verdict import Verdict
+from transformations.result import Result
+
+
+def proven(spark: SparkSession, lake: Lake, results: Sequence[Result], settings: Settings) -> Verdict:
+    """The verdict over `results` after a recompute, which has to be a full agreement.
+
+    All settled keys equal, every landed line in one table once, no revision twice, each micro-batch committed once.
+    """
+    for result in results:
+        recompute(spark, lake, result, settings)
+    verdict = reconcile(spark, lake, list(results), settings)
+    assert verdict.status == "agree", [(each.result, each.by_cause) for each in verdict.results]
+    assert verdict.audit.unavailable is None and verdict.audit.balanced
+    for found in verdict.results:
+        assert (found.differing, found.duplicate_revisions, found.behind) == (0, 0, 0), found
+        assert found.engine_wrong in (0, None)
+    assert sum(found.compared for found in verdict.results) > 0
+    for result in results:
+        batches = Counter(each.batch for each in boundaries(lake, result, live_epoch(lake, result)))
+        assert set(batches.values()) == {1}, batches
+    assert set(lines(spark, lake).values()) == {1}
+    return verdict
+
+
+def lines(spark: SparkSession, lake: Lake) -> Counter[tuple[int, str, int]]:
+    """How often each landed line is in the tables of the log."""
+    found: Counter[tuple[int, str, int]] = Counter()
+    for table in ("events", "duplicates", "quarantine"):
+        rows = read_table(spark, lake, table).select("batch", "file", "line").collect()
+        found.update((row.batch, row.file, row.line) for row in rows)
+    return found
