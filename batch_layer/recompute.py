@@ -57,7 +57,9 @@ def recompute(
         )
         named = dict(zip(BATCH_STAMPS, stamps, strict=True))
         computed = result.of(events).where(interval.holds(F.col("window_start")))
-        rows = computed.withColumns(named).select(*batch_schema(result).names)
+        rows = computed.withColumns(named).select(*batch_schema(result).names).persist()
+        failpoint(spark, "recompute.begun", result.name, 0)
+        cost.rows_written = rows.count()
         failpoint(spark, "recompute.computed", result.name, 0)
         said = {
             "log_version": version,
@@ -66,6 +68,8 @@ def recompute(
             "code": fingerprint,
             "settings": settings_fingerprint(lake, result, settings),
         }
-        cost.rows_written = replace(spark, lake, batch_name(result), rows, where=interval.predicate, metadata=said)
+        replace(spark, lake, batch_name(result), rows, where=interval.predicate, metadata=said)
+        failpoint(spark, "recompute.replaced", result.name, 0)
+        rows.unpersist()
         cost.rows_read = events.count()
     return version

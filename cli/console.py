@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -90,15 +90,15 @@ def told_errors(log_file: Path | None = None) -> Iterator[None]:
     try:
         yield
     except ParityError as error:
-        notes.print(f"[red]✗[/] {type(error).__name__}: ", end="")
-        notes.print(str(error), markup=False, highlight=False, soft_wrap=True)
-        if log_file is not None and log_file.exists():
-            notes.print(f"[dim]Its log: {log_file}[/]", highlight=False, soft_wrap=True)
-        sys.exit(COULD_NOT)
+        _tell(error, log_file)
     except KeyboardInterrupt:
         notes.print("Stopped.")
         sys.exit(130)
     except Exception as error:
+        from lakehouse.storage import storage_refusal
+
+        if refused := storage_refusal(error):
+            _tell(refused, log_file)
         where = log_file or Path("parity-error.log")
         where.parent.mkdir(parents=True, exist_ok=True)
         with where.open("a") as log:
@@ -108,3 +108,11 @@ def told_errors(log_file: Path | None = None) -> Iterator[None]:
         notes.print(first[:500], markup=False, highlight=False, soft_wrap=True)
         notes.print(f"[dim]The whole of it is in {where}[/]", highlight=False, soft_wrap=True)
         sys.exit(UNEXPECTED)
+
+
+def _tell(error: ParityError, log_file: Path | None) -> NoReturn:
+    notes.print(f"[red]✗[/] {type(error).__name__}: ", end="")
+    notes.print(str(error), markup=False, highlight=False, soft_wrap=True)
+    if log_file is not None and log_file.exists():
+        notes.print(f"[dim]Its log: {log_file}[/]", highlight=False, soft_wrap=True)
+    sys.exit(COULD_NOT)

@@ -51,6 +51,9 @@ def ingest(
         int | None, typer.Option(min=1, help="Landing files a micro-batch.", metavar="N")
     ] = None,
     continuous: ContinuousOption = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Make a lost or damaged checkpoint anew; the log stays as it is.")
+    ] = False,
     config: ConfigOption = None,
 ) -> None:
     """Take what has landed into the log; copies and lines that are no events go beside it."""
@@ -66,7 +69,10 @@ def ingest(
         from speed_layer.ingest import ingest as take_in
 
         with step("Ingest"):
-            take_in(spark, made, landing, settings, files_per_batch=files_per_batch, continuous=continuous)
+            take_in(
+                spark, made, landing, settings,
+                files_per_batch=files_per_batch, continuous=continuous, rebuild=rebuild,
+            )  # fmt: skip
         at = position(made)
         notes.print(
             f"Log version {at.version}: {at.seq:,} events, {at.duplicates:,} duplicates, {at.quarantined:,} quarantined",

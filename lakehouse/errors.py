@@ -69,5 +69,13 @@ class NotValidated(ParityError):
     """A validation cannot be made: a table that is not there, or an expectation that could not be evaluated."""
 
 
+class TornCommit(ParityError):
+    """A commit of a table is not whole: something else than Parity has damaged it."""
+
+
+class StorageRefused(ParityError):
+    """The disk is full, read-only, or not this user's to write to."""
+
+
 class StreamFailed(ParityError):
     """A streaming query ended with an error of its own."""

@@ -1,14 +1,19 @@
-"""Places where a crash can be asked for: a real SIGKILL of this process and its JVM, at a known moment.
+"""Places where a fault can be asked for: it strikes this process and its JVM, for real, at a known moment.
 
     PARITY_FAILPOINT=stream.appended:team_scores:2 parity stream …
 
-kills the stream of `team_scores` after the sink's commit of micro-batch 2 and before Spark's commit log. The demo and
-the tests use it; without the variable nothing happens.
+kills the stream of `team_scores` after the sink's commit of micro-batch 2 and before Spark's commit log. Instead of the
+number `*` is any. A word before it says what else is to happen: `stop@…` stops both processes as Ctrl-Z does, `full@…`
+lets every later write fail as on a full disk. `PARITY_FAILPOINT=/path/to/file` names a file that says it, read at every
+place, so that a process that runs for long can be struck later. The demo, the tests and `parity chaos` use it; without
+the variable nothing happens.
 """
 
 import os
+import resource
 import signal
-from typing import Literal, NoReturn
+from pathlib import Path
+from typing import Literal
 
 from pyspark.sql import SparkSession
 
@@ -19,24 +24,56 @@ Place = Literal[
     "ingest.read",
     "ingest.sidelined",
     "ingest.appended",
+    "stream.begun",
     "stream.computed",
     "stream.appended",
     "legacy.appended",
+    "recompute.begun",
     "recompute.computed",
+    "recompute.replaced",
     "replay.computed",
     "replay.appended",
     "restore.appended",
     "restore.copied",
 ]
+ANY = "*"
 
 
 def failpoint(spark: SparkSession, place: Place, what: str, number: int) -> None:
-    """Die here if the environment asks for it."""
-    if os.environ.get(VARIABLE) == f"{place}:{what}:{number}":
-        _die(spark)
+    """Be struck here if the environment asks for it."""
+    asked = _asked()
+    if not asked:
+        return
+    action, at, where = asked.rpartition("@")
+    if where in (f"{place}:{what}:{number}", f"{place}:{what}:{ANY}"):
+        _STRIKES[action if at else "kill"](java_process(spark))
 
 
-def _die(spark: SparkSession) -> NoReturn:
-    os.kill(java_process(spark), signal.SIGKILL)
+def _asked() -> str:
+    asked = os.environ.get(VARIABLE, "")
+    if not asked.startswith("/"):
+        return asked
+    try:
+        return Path(asked).read_text().strip()
+    except FileNotFoundError:
+        return ""
+
+
+def _kill(java: int) -> None:
+    os.kill(java, signal.SIGKILL)
     os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError("unreachable: SIGKILL cannot be caught")
+
+
+def _stop(java: int) -> None:
+    os.kill(java, signal.SIGSTOP)
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def _full(java: int) -> None:
+    """No file may grow any more. What is written fails with "File too large", in the JVM and here."""
+    for process in (java, os.getpid()):
+        _, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (0, hard))
+
+
+_STRIKES = {"kill": _kill, "stop": _stop, "full": _full}

@@ -17,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from lakehouse.errors import EngineDroppedRows, ParityError, StreamFailed
 from lakehouse.lake import Lake
 from lakehouse.progress import begun, note_progress
+from lakehouse.storage import storage_refusal
 from transformations.durations import milliseconds
 
 EMPTY_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
@@ -167,6 +168,8 @@ def _told_error(queries: Sequence[Query], error: Exception) -> Exception:
                 return told
     failed = next((query for query in queries if query.errors or _is_of(query, error)), queries[0])
     found = next(iter(failed.errors), error)
+    if refused := storage_refusal(found):
+        return refused
     said = found.java_exception.toString() if isinstance(found, Py4JJavaError) else str(found)
     first = (said.strip().splitlines() or [""])[0]
     return StreamFailed(

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
+from lakehouse.torn import torn_commit
 from transformations.durations import from_millis, milliseconds, to_millis
 
 
@@ -94,21 +95,19 @@ def append(
     if metadata is not None:
         writer = writer.option("userMetadata", json.dumps(metadata))
     with exclusive(spark, lake.lock_file(name), wait=True):
+        _refuse_torn(lake, name)
         check()
         writer.save(lake.table(name))
 
 
 def replace(
     spark: SparkSession, lake: Lake, name: str, rows: DataFrame, *, where: str, metadata: Mapping[str, Any]
-) -> int:
-    """Replace the rows of the table that satisfy `where` by `rows`, in one commit; returns how many rows that are."""
-    rows = rows.persist()
-    count = rows.count()
+) -> None:
+    """Replace the rows of the table that satisfy `where` by `rows`, in one commit."""
     writer = rows.coalesce(1).write.format("delta").mode("overwrite").option("replaceWhere", where)
     with exclusive(spark, lake.lock_file(name), wait=True):
+        _refuse_torn(lake, name)
         writer.option("userMetadata", json.dumps(metadata)).save(lake.table(name))
-    rows.unpersist()
-    return count
 
 
 def commits(lake: Lake, name: str) -> Iterator[dict[str, Any]]:
@@ -230,14 +229,26 @@ class _Commit:
 def _commit(lake: Lake, name: str, version: int) -> _Commit:
     file = _file(_log(lake, name), version)
     status = file.stat()
-    return _parsed(str(file), status.st_ino, status.st_mtime_ns, status.st_size)
+    try:
+        return _parsed(str(file), status.st_ino, status.st_mtime_ns, status.st_size)
+    except ValueError:
+        raise torn_commit(name, version, file, newest=not _file(_log(lake, name), version + 1).exists()) from None
+
+
+def _refuse_torn(lake: Lake, name: str) -> None:
+    """Refuse to write after a torn commit, with more than Delta would say of it."""
+    if lake.has(name):
+        _commit(lake, name, _newest(_log(lake, name)))
 
 
 @lru_cache(maxsize=50_000)
 def _parsed(file: str, *_: int) -> _Commit:
     """A commit is written once and read often. One in the same place of another lake is another file."""
     info: dict[str, Any] = {}
-    for line in Path(file).read_text().splitlines():
+    content = Path(file).read_text()
+    if not content.endswith("}\n"):
+        raise ValueError("torn")
+    for line in content.splitlines():
         if line.startswith('{"commitInfo"'):
             info = json.loads(line)["commitInfo"]
     said = info.get("userMetadata")

@@ -23,7 +23,7 @@ from lakehouse.log import create_log, position
 from lakehouse.queries import Query, run
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
-from speed_layer.intake import judge_of, judged, take_in
+from speed_layer.intake import begun_at, judge_of, judged, take_in
 from speed_layer.lines import numbered, read_lines
 
 MANIFEST = "place long, path string, modified_ns long, size long"
@@ -38,12 +38,13 @@ def ingest(
     *,
     files_per_batch: int | None = None,
     continuous: bool = False,
+    rebuild: bool = False,
     clock: BatchClock | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Ingest all that has landed, then stop; or go on with what lands until `stop` says so.
 
-    `clock` is the time of a batch.
+    `clock` is the time of a batch. With `rebuild` the checkpoint is made anew: what the log has is not read again.
     """
     size = files_per_batch or settings.ingestion.files_per_batch
     checkpoint = lake.checkpoint("ingest")
@@ -52,9 +53,13 @@ def ingest(
         measured(spark, lake, "ingest", []) as cost,
     ):
         create_log(spark, lake, horizon=settings.retention.horizon)
-        _refuse_lost_checkpoint(lake, checkpoint)
-        keep_code(lake, parser_fingerprint())
         landings = Landings(lake, landing, files_per_batch=size)
+        _refuse_lost_manifests(lake, landings)
+        if rebuild:
+            _put_aside(checkpoint)
+        else:
+            _refuse_lost_checkpoint(lake, landing, checkpoint)
+        keep_code(lake, parser_fingerprint())
         landings.note()
         clock = clock or (lambda batch: planned_at(checkpoint, batch))
 
@@ -73,7 +78,9 @@ def ingest(
             .option("maxFileAge", "36500d")  # the default silently leaves out what is a week behind the newest
             .json(str(lake.landings))
         )
-        query = Query("ingest", source, sink, checkpoint)
+        query = Query(
+            "ingest", source, sink, checkpoint, remedy=f"If its checkpoint is damaged, {_rebuilds(lake, landing)}"
+        )
         start = position(lake)
         [ended] = run(
             [query],
@@ -95,19 +102,46 @@ def ingest_batch(spark: SparkSession, batch: int, lake: Lake, settings: Settings
     so it is read here; as rows of the query it would be a Spark job.
     """
     before = position(lake)
-    if before.batch == batch:
+    if batch <= before.batch:
         return 0
+    # What the first attempt has put aside was judged at its time. A checkpoint that was made anew has another one.
+    ingested_at = begun_at(lake, batch) or ingested_at
     landed = read_lines(spark, manifest(lake, batch), batch=batch, ingested_at=ingested_at)
     failpoint(spark, "ingest.read", "events", batch)
     # Judged before they are numbered: numbering brings the lines of a file together, and on one core.
-    take_in(spark, lake, numbered(judged(landed, settings)), batch, judge_of(settings))
+    take_in(spark, lake, numbered(judged(landed, settings)), batch, judge_of(settings), begun=ingested_at)
     return position(lake).lines - before.lines
 
 
-def _refuse_lost_checkpoint(lake: Lake, checkpoint: Path) -> None:
+def _refuse_lost_checkpoint(lake: Lake, landing: Path, checkpoint: Path) -> None:
     last = position(lake).batch
     if last >= 0 and not (checkpoint / "offsets" / str(last)).exists():
         raise CheckpointLost(
             f"The checkpoint of the ingestion is gone or damaged: the log has micro-batch {last}, {checkpoint} does not. "
-            "Nothing was written. Ingest the landing files into a new lake, or restore the checkpoint."
+            f"Nothing was written. {_rebuilds(lake, landing)}"
         )
+
+
+def _refuse_lost_manifests(lake: Lake, landings: Landings) -> None:
+    """Refuse if the log has a micro-batch that no manifest is left of: new files would get its number, and be skipped."""
+    last = position(lake).batch
+    if last >= landings.manifests:
+        raise CheckpointLost(
+            f"Manifests of landing files are gone: the log has micro-batch {last}, {lake.landings} has {landings.manifests} "
+            "manifests, and which files have been read is known from them alone. Nothing was written. Put them back from a "
+            "backup, or ingest the landing files into a new lake."
+        )
+
+
+def _rebuilds(lake: Lake, landing: Path) -> str:
+    return (
+        f"`parity ingest --lake {lake.path} --landing {landing} --rebuild` makes it anew from the log and the manifests; "
+        "no line is read into the log twice."
+    )
+
+
+def _put_aside(checkpoint: Path) -> None:
+    """Keep a damaged checkpoint for inspection, under another name."""
+    if checkpoint.exists():
+        before = len(list(checkpoint.parent.glob(f"{checkpoint.name}.damaged-*")))
+        checkpoint.rename(checkpoint.with_name(f"{checkpoint.name}.damaged-{before + 1}"))

@@ -20,7 +20,7 @@ from lakehouse.settings import Settings
 from lakehouse.tables import Transaction, append, commits
 from transformations.arrival import content, in_order, with_first
 from transformations.clock import Clock
-from transformations.durations import from_millis
+from transformations.durations import from_millis, to_millis
 from transformations.events import parsed
 
 Judge = dict[str, Any]
@@ -40,8 +40,13 @@ def judged(lines: DataFrame, settings: Settings) -> DataFrame:
     return parsed(lines, clock).withColumns(code)
 
 
-def take_in(spark: SparkSession, lake: Lake, lines: DataFrame, batch: int, judge: Judge) -> None:
-    """Append judged `lines`, whose order of arrival is (`place`, `line`), as micro-batch `batch` of the log."""
+def take_in(
+    spark: SparkSession, lake: Lake, lines: DataFrame, batch: int, judge: Judge, *, begun: datetime | None = None
+) -> None:
+    """Append judged `lines`, whose order of arrival is (`place`, `line`), as micro-batch `batch` of the log.
+
+    `begun` is the clock that they were judged by, if it is one for all of them.
+    """
     _refuse_another_judge(lake, batch, judge)
     lines = lines.persist()
     placed = first_arrivals(spark, lake, lines.where("reason is null")).persist()
@@ -53,7 +58,7 @@ def take_in(spark: SparkSession, lake: Lake, lines: DataFrame, batch: int, judge
     quarantined, duplicates = found["broken"].lines + found["differing"].lines, found["copies"].lines
     for table, rows, count in ((QUARANTINE, rejected, quarantined), (DUPLICATES, placed.where("copy"), duplicates)):
         if count:
-            said = {"batch": batch, "judge": judge}
+            said = {"batch": batch, "judge": judge, "begun": None if begun is None else to_millis(begun)}
             append(spark, lake, lake.of_log(table), as_rows(rows, table), transaction=transaction, metadata=said)
     failpoint(spark, "ingest.sidelined", "events", batch)
     append_events(
@@ -69,6 +74,15 @@ def take_in(spark: SparkSession, lake: Lake, lines: DataFrame, batch: int, judge
     failpoint(spark, "ingest.appended", "events", batch)
     placed.unpersist()
     lines.unpersist()
+
+
+def begun_at(lake: Lake, batch: int) -> datetime | None:
+    """The clock that a micro-batch was judged by when it was begun, if that has left something in the tables."""
+    for table in (QUARANTINE, DUPLICATES):
+        said = next(commits(lake, lake.of_log(table)), {})
+        if said.get("batch") == batch and said.get("begun") is not None:
+            return from_millis(said["begun"])
+    return None
 
 
 def first_arrivals(spark: SparkSession, lake: Lake, events: DataFrame) -> DataFrame:

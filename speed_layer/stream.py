@@ -145,6 +145,7 @@ def append_revisions(
 ) -> None:
     """One micro-batch: the engine's rows and what its slice of the log repairs, in one append."""
     spark = rows.sparkSession
+    failpoint(spark, "stream.begun", result.name, batch)
     consumed = (consumed_version(epoch.checkpoint, each) for each in (batch - 1, batch))
     # A commit of maintenance has no events. A micro-batch that ends there stands at the last commit that has some.
     previous, version = (position(lake, max(each, epoch.since - 1)).version for each in consumed)
