@@ -23,6 +23,7 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 7,
     players: Annotated[int, typer.Option(min=1, help="Phones in the game.")] = 200,
     hours: Annotated[float, typer.Option(min=0.1, help="Length of the game in event time.")] = 24.0,
+    files: Annotated[int, typer.Option(min=1, help="Landing files to cut it into.")] = 48,
     config: ConfigOption = None,
 ) -> None:
     """Let a day of the game land: late, twice, out of order, malformed, with wrong clocks."""
@@ -34,7 +35,7 @@ def simulate(
         settings_from(config)
         try:
             with step(f"Simulate {events:,} events"):
-                made = deliver(landing, events=events, seed=seed, players=players, hours=hours)
+                made = deliver(landing, events=events, seed=seed, players=players, hours=hours, files=files)
         except LandingNotEmpty as error:
             raise ParityError(str(error)) from None
         notes.print(

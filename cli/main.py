@@ -6,6 +6,7 @@
 import typer
 
 from cli import (
+    chaos,
     compare,
     decide,
     declared,
@@ -57,6 +58,7 @@ app.command("savepoint")(savepoints.savepoint)
 app.command("maintain")(maintain.maintain)
 app.command("demo")(demonstrate.demo)
 app.command("live")(live.live)
+app.command("chaos")(chaos.chaos)
 
 
 def run() -> None:

@@ -27,6 +27,14 @@ def requeue(lake: LakeOption, config: ConfigOption = None) -> None:
             f"{done.waiting:,} stay in quarantine",
             highlight=False,
         )
+        if done.withheld:
+            notes.print(
+                f"{done.withheld:,} of them could not be judged: [ingestion] pseudonym_key is set, so the landing files alone "
+                "have these lines. Let those that are events now land again, in a new file.",
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )
 
 
 def reingest(

@@ -1,0 +1,50 @@
+"""What can happen to a checkpoint on disk. Each takes the directory and damages what its last micro-batch has left there."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+GARBAGE = b"\x00garbage\xff" * 64
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A way to damage a checkpoint, and whether only a stream has what it damages."""
+
+    name: str
+    said: str
+    do: Callable[[Path], None]
+    stateful: bool = False
+
+
+def _last(directory: Path) -> Path:
+    return max((file for file in directory.iterdir() if file.name.isdigit()), key=lambda file: int(file.name))
+
+
+def _torn(file: Path) -> None:
+    """Half of the file, and a checksum that nobody compares with it."""
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+
+def _corrupted(state: Path) -> None:
+    """Garbage in the place of everything that the newest version of the state consists of."""
+    kinds = (".changelog", ".zip", ".delta", ".snapshot")
+    files = [file for file in state.rglob("*") if file.suffix in kinds and file.stem.partition("_")[0].isdigit()]
+    newest = max(int(file.stem.partition("_")[0]) for file in files)
+    for file in files:
+        if int(file.stem.partition("_")[0]) == newest:
+            file.write_bytes(GARBAGE)
+            file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+
+DAMAGES = (
+    Damage("commit-log-lost", "the commit log of the last micro-batch is gone", lambda home: _last(home / "commits").unlink()),
+    Damage("offsets-torn", "the last file of its offsets is torn", lambda home: _torn(_last(home / "offsets"))),
+    Damage("commits-torn", "the last file of its commit log is torn", lambda home: _torn(_last(home / "commits"))),
+    Damage("metadata-lost", "the metadata of its checkpoint is gone", lambda home: (home / "metadata").unlink()),
+    Damage("state-corrupt", "the newest version of its state is garbage", lambda home: _corrupted(home / "state"), stateful=True),
+    Damage("checkpoint-lost", "its checkpoint is gone altogether", shutil.rmtree),
+)  # fmt: skip

@@ -1,0 +1,122 @@
+"""A run of faults: rounds of strike, recovery and proof, all drawn from one seed.
+
+    parity chaos --lake DIR --seed 7 --rounds 5
+
+The seed decides the game, what lands in which round, and what strikes whom at which moment. How the processes interleave
+in between is the machine's.
+"""
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaos.deliveries import PORTION, Deliveries
+from chaos.faults import Fault, faults
+from chaos.processes import Process
+from chaos.proof import Proof, proven
+from chaos.reader import Reader
+from chaos.system import PATIENCE, System
+from chaos.violation import Violation
+from lakehouse.errors import ParityError
+from lakehouse.lake import Lake
+
+EVENTS_A_FILE = 60
+DEFAULTS = {
+    "PARITY_SPARK__COMPILER": "quick",
+    "PARITY_STREAM__COMMITS_PER_BATCH": "1",
+    "PARITY_STREAM__INTERVAL": "200 milliseconds",
+    # HotSpot's second compiler would take more of the machine than it gives back to processes that are killed after seconds.
+    "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1",
+}
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: the fault, when it struck, and what came out."""
+
+    number: int
+    fault: str
+    said: str
+    struck_after: float
+    """Seconds since the run began."""
+    recovered_in: float
+    proof: Proof
+
+
+class UnknownFault(ParityError):
+    """A fault that is not in the catalogue."""
+
+
+def chosen_faults(name: str | None, rng: random.Random, rounds: int) -> list[Fault]:
+    """The faults of the rounds: the named one, or every one once before any comes again, in the order of the seed."""
+    known = faults()
+    if name is None:
+        order: list[Fault] = []
+        while len(order) < rounds:
+            order += rng.sample(list(known.values()), len(known))
+        return order[:rounds]
+    if name not in known:
+        raise UnknownFault(f"There is no fault {name!r}. There are: {', '.join(known)}.")
+    return [known[name]] * rounds
+
+
+def chaos(lake: Lake, *, seed: int, rounds: int, fault: str | None, say: Callable[[str], None]) -> Iterator[Round]:
+    """The rounds, one after the other as they end. A broken promise ends them with a Violation."""
+    rng = random.Random(f"{seed} faults")
+    order = chosen_faults(fault, rng, rounds)
+    environment = {**DEFAULTS, **os.environ}
+    begun = time.monotonic()
+    with _system(lake, environment, seed=seed, rounds=rounds, rng=rng) as (system, reader):
+        say("Simulator, ingestion, streams and a reader are at work")
+        for number, each in enumerate(order, start=1):
+            incident = each.inject(system, rng)
+            system.recovered()
+            recovered_in = time.monotonic() - incident.at
+            if number == rounds:
+                system.deliveries.rest()
+                system.recovered()
+            say(f"Round {number}: {incident.said}. Recovered in {recovered_in:.1f} s, the proof follows")
+            proof = proven(lake, environment)
+            if reader.complaints:
+                raise Violation(f"the reader complains: {'; '.join(reader.complaints)}")
+            yield Round(number, each.name, incident.said, incident.at - begun, recovered_in, proof)
+        if not reader.answers:
+            raise Violation("the reader never got an answer")
+
+
+@contextmanager
+def _system(
+    lake: Lake, environment: Mapping[str, str], *, seed: int, rounds: int, rng: random.Random
+) -> Iterator[tuple[System, Reader]]:
+    """Everything at work and caught up with the first portion."""
+    landing, pool = lake.path / "landing", lake.path / "pool"
+    landing.mkdir()
+    files = (rounds + 2) * PORTION * 2
+    _simulated(pool, environment, log=lake.path / "logs" / "chaos-simulate.log", files=files, seed=seed)
+    system = System(lake, landing, Deliveries(pool, landing, rng), environment)
+    reader = None
+    try:
+        system.deliveries.portion(portions=2)
+        system.start("ingest")
+        system.until(system.ingested, "ingestion does not begin", pause=0.1)
+        system.start("stream")
+        reader = Reader(system.begin(["serve", "--lake", str(lake.path), "--port", "0"]), system.results[0].name)
+        system.recovered()
+        yield system, reader
+    finally:
+        if reader is not None:
+            reader.end()
+        system.end()
+
+
+def _simulated(pool: Path, environment: Mapping[str, str], *, log: Path, files: int, seed: int) -> None:
+    sizes = ["--events", str(files * EVENTS_A_FILE), "--files", str(files), "--players", "40", "--hours", "12"]
+    simulator = Process(
+        ["simulate", "--landing", str(pool), "--seed", str(seed), *sizes], environment=environment, log=log
+    )
+    if simulator.wait(PATIENCE) != 0:
+        raise Violation(f"the simulator failed: {simulator.said.strip()}")

@@ -1,0 +1,139 @@
+"""The system under faults: simulator, ingestion, streams, batch and a reader over one lake, each a process of its own.
+
+Ingestion and streams run for as long as they live. Who dies is started again, as a supervisor would do it; the batch
+layer comes round when it is asked to.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from chaos.deliveries import Deliveries
+from chaos.processes import Process
+from chaos.violation import Violation
+from lakehouse.changelogs import boundaries
+from lakehouse.failpoints import VARIABLE
+from lakehouse.identity import live_epoch, noted
+from lakehouse.lake import Lake
+from lakehouse.landings import manifests
+from lakehouse.log import EVENTS, position
+from transformations.catalogue import catalogue
+from transformations.result import Result
+
+Writer = Literal["ingest", "stream", "batch"]
+RESULTS = ("team_scores", "player_sessions", "hot_minutes")
+"""One of each way: told again and again, told once, recomputed."""
+PATIENCE = 240.0
+"""Nothing that is waited for takes so many seconds, also on a busy machine."""
+STILL = 0.005
+
+
+class System:
+    """The processes over one lake, where they stand, and what strikes them."""
+
+    def __init__(self, lake: Lake, landing: Path, deliveries: Deliveries, environment: Mapping[str, str]) -> None:
+        self.lake = lake
+        self.landing = landing
+        self.deliveries = deliveries
+        known = catalogue()
+        self.results: list[Result] = [known[name] for name in RESULTS]
+        self._order = lake.path / "failpoint"
+        self._environment = {**environment, VARIABLE: str(self._order.resolve())}
+        self._running: dict[Writer, Process] = {}
+
+    def command(self, writer: Writer, *more: str, continuous: bool = True) -> list[str]:
+        lake = ["--lake", str(self.lake.path)]
+        chosen = [part for name in RESULTS for part in ("--result", name)]
+        on = ["--continuous"] if continuous else []
+        commands = {
+            "ingest": ["ingest", *lake, "--landing", str(self.landing), *on],
+            "stream": ["stream", *lake, *chosen, *on],
+            "batch": ["recompute", *lake, *chosen],
+        }
+        return [*commands[writer], *more]
+
+    def begin(self, command: list[str]) -> Process:
+        """Start a command beside the writers."""
+        return Process(command, environment=self._environment, log=self.lake.path / "logs" / f"chaos-{command[0]}.log")
+
+    def start(self, writer: Writer) -> Process:
+        self._running[writer] = self.begin(self.command(writer))
+        return self._running[writer]
+
+    def process(self, writer: Writer) -> Process:
+        return self._running[writer]
+
+    def arm(self, order: str) -> None:
+        """Let the next process that passes this place be struck."""
+        draft = self._order.with_name(".failpoint")
+        draft.write_text(order)
+        draft.replace(self._order)
+
+    def disarm(self) -> None:
+        self._order.unlink(missing_ok=True)
+
+    def died(self, writer: Writer) -> int:
+        """The exit code of a writer that was struck, once it is dead."""
+        process = self.process(writer)
+        self.until(lambda: process.code is not None, f"the {writer} was to be struck and goes on")
+        return process.wait(PATIENCE)
+
+    def until(self, reached: Callable[[], bool], otherwise: str, *, pause: float = STILL) -> None:
+        """Wait until it is so; if that does not come, it is a violation."""
+        deadline = time.monotonic() + PATIENCE
+        while not reached():
+            if time.monotonic() > deadline:
+                raise Violation(f"{otherwise}: nothing happened for {PATIENCE:.0f} s. {self.standing()}")
+            time.sleep(pause)
+
+    def recovered(self) -> None:
+        """Wait until everything that has landed is in the log and in every result."""
+
+        def caught_up() -> bool:
+            for writer in ("ingest", "stream"):
+                process = self.process(writer)
+                if process.code is not None:
+                    raise Violation(
+                        f"the {writer} ended by itself with exit code {process.code}: {process.said[-600:].strip()}"
+                    )
+            return self.ingested() and self.streamed()
+
+        self.until(caught_up, "it does not recover", pause=0.05)
+
+    def ingested(self) -> bool:
+        """Whether all that has landed is in the log."""
+        if not self.lake.has(EVENTS):
+            return False
+        noted_files = [len(files) for _, files in manifests(self.lake)]
+        return sum(noted_files) >= self.deliveries.landed and position(self.lake).batch + 1 == len(noted_files)
+
+    def streamed(self) -> bool:
+        """Whether every result has come to the end of the log."""
+        goal = position(self.lake).version
+        return all(self.reached(result) >= goal for result in self.results)
+
+    def reached(self, result: Result) -> int:
+        """The version of the log that the stream of a result has come to, -1 before the first."""
+        if "epoch" not in noted(self.lake, result):
+            return -1
+        found = boundaries(self.lake, result, live_epoch(self.lake, result))
+        return found[0].log_version if found else -1
+
+    def standing(self) -> str:
+        """Where everything stands, in a sentence."""
+        reached = ", ".join(f"{result.name} at {self.reached(result)}" for result in self.results)
+        last = {writer: process.said.splitlines()[-1:] for writer, process in self._running.items()}
+        return f"{self.deliveries.landed} files have landed, the log is at {position(self.lake)}, {reached}. Last said: {last}"
+
+    def checkpoint(self, writer: Writer, result: Result) -> Path:
+        return self.lake.checkpoint("ingest") if writer == "ingest" else live_epoch(self.lake, result).checkpoint
+
+    def newest_batch(self, writer: Writer, result: Result) -> int:
+        """The last micro-batch that a writer has begun."""
+        offsets = self.checkpoint(writer, result) / "offsets"
+        return max((int(file.name) for file in offsets.iterdir() if file.name.isdigit()), default=-1)
+
+    def end(self) -> None:
+        for process in self._running.values():
+            process.end()
