@@ -56,6 +56,8 @@ def _utc(value: datetime) -> datetime:
 Duration = Annotated[timedelta, BeforeValidator(_duration), PlainSerializer(written)]
 Size = Annotated[timedelta, BeforeValidator(_duration), AfterValidator(_positive), PlainSerializer(written)]
 Moment = Annotated[datetime, AfterValidator(_utc)]
+Secret = Annotated[str, Field(pattern=r"^([!-~]{16,})?$")]
+SECRETS = ("ingestion.pseudonym_key", "serving.token")
 
 
 class Section(BaseModel):
@@ -100,6 +102,7 @@ class Retention(Section):
 
 class Ingestion(Section):
     files_per_batch: Annotated[int, Field(ge=1)] = 100
+    pseudonym_key: Secret = ""
 
 
 class Stream(Section):
@@ -117,7 +120,7 @@ class Quality(Section):
 
 class Serving(Section):
     clear_ids: bool = False
-    token: Annotated[str, Field(pattern=r"^([!-~]{16,})?$")] = ""
+    token: Secret = ""
 
 
 class Spark(Section):
@@ -207,6 +210,8 @@ def _complaint(detail: Any) -> str:
     where = ".".join(str(part) for part in detail["loc"])
     if detail["type"] == "extra_forbidden":
         return f"{where}: there is no such setting. {_known(detail['loc'])}"
+    if where in SECRETS:
+        return f"{where}: give 16 or more printable characters without a blank, or none. What was given is not shown."
     said = str(detail["msg"]).removeprefix("Value error, ")
     return f"{where} = {detail['input']!r}: {said}"
 

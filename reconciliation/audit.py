@@ -1,7 +1,8 @@
 """The input audit: landed = accepted + duplicate + quarantined, for every hour of event time.
 
 What landed is counted from the landing files by this module, which shares no code with ingestion: Python's own JSON and
-its own reading of times. A line whose time cannot be read counts under "unreadable", on both sides.
+its own reading of times. A line whose time cannot be read counts under "unreadable", on both sides. A lake without names has
+not the bytes of a quarantined line; its hour is then read where the quarantine says that it stands, in the landing file.
 """
 
 import codecs
@@ -10,12 +11,13 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.lake import Lake
 from lakehouse.landings import manifests
 from lakehouse.log import DUPLICATES, EVENTS, position, waiting
+from lakehouse.nameless import is_nameless, is_withheld
 from lakehouse.tables import read_table
 from reconciliation.verdict import Audit, AuditBucket
 
@@ -33,7 +35,10 @@ def audited(spark: SparkSession, lake: Lake, log_version: int) -> Audit:
     landed = sum((landed_in(Path(landing.path)) for landing in files), Counter[str]())
     accepted, duplicate = (_counted(spark, lake, lake.of_log(name), last) for name in (EVENTS, DUPLICATES))
     rejected = waiting(spark, lake).where(F.col("batch") <= last)
-    quarantined = Counter(bucket(bytes(row.raw)) for row in rejected.select("raw").toLocalIterator())
+    readable, withheld = rejected.where(~is_withheld(lake)), rejected.where(is_withheld(lake))
+    quarantined = Counter(bucket(bytes(row.raw)) for row in readable.select("raw").toLocalIterator())
+    if is_nameless(lake):
+        quarantined += _in_landing_files(lake, withheld)
     reasons = {
         row.reason: int(row["count"]) for row in rejected.groupBy("reason").count().orderBy(F.desc("count")).collect()
     }
@@ -44,9 +49,24 @@ def audited(spark: SparkSession, lake: Lake, log_version: int) -> Audit:
 
 def landed_in(file: Path) -> Counter[str]:
     """The lines of a landing file by hour; the last line may lack its line feed, and a byte order mark is no content."""
+    return Counter(bucket(line) for line in _lines_of(file))
+
+
+def _lines_of(file: Path) -> list[bytes]:
     content = file.read_bytes().removeprefix(codecs.BOM_UTF8)
     lines = content.split(b"\n")
-    return Counter(bucket(line) for line in (lines if lines[-1] else lines[:-1]))
+    return lines if lines[-1] else lines[:-1]
+
+
+def _in_landing_files(lake: Lake, withheld: DataFrame) -> Counter[str]:
+    """Withheld lines by hour, each read at its place in its landing file."""
+    paths = {(number, landing.name): Path(landing.path) for number, manifest in manifests(lake) for landing in manifest}
+    numbers = withheld.groupBy("batch", "file").agg(F.collect_list("line").alias("lines")).toLocalIterator()
+    hours = Counter[str]()
+    for row in numbers:
+        lines = _lines_of(paths[row.batch, row.file])
+        hours.update(bucket(lines[number - 1]) for number in row.lines)
+    return hours
 
 
 def bucket(line: bytes) -> str:

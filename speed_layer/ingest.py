@@ -17,14 +17,16 @@ from lakehouse.errors import CheckpointLost
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, parser_fingerprint
 from lakehouse.lake import Lake
-from lakehouse.landings import Landings, manifest
+from lakehouse.landings import Landings, as_noted, manifest, refuse_changed
 from lakehouse.locks import exclusive
 from lakehouse.log import create_log, position
+from lakehouse.nameless import agree_on_key
 from lakehouse.queries import Query, run
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
 from speed_layer.intake import begun_at, judge_of, judged, take_in
 from speed_layer.lines import numbered, read_lines
+from speed_layer.nameless import without_names
 
 MANIFEST = "place long, path string, modified_ns long, size long"
 BatchClock = Callable[[int], datetime]
@@ -52,6 +54,7 @@ def ingest(
         exclusive(spark, lake.lock_file("ingest"), wait=False),
         measured(spark, lake, "ingest", []) as cost,
     ):
+        agree_on_key(lake, settings.ingestion.pseudonym_key)
         create_log(spark, lake, horizon=settings.retention.horizon)
         landings = Landings(lake, landing, files_per_batch=size)
         _refuse_lost_manifests(lake, landings)
@@ -106,10 +109,13 @@ def ingest_batch(spark: SparkSession, batch: int, lake: Lake, settings: Settings
         return 0
     # What the first attempt has put aside was judged at its time. A checkpoint that was made anew has another one.
     ingested_at = begun_at(lake, batch) or ingested_at
-    landed = read_lines(spark, manifest(lake, batch), batch=batch, ingested_at=ingested_at)
+    files = as_noted(manifest(lake, batch))
+    landed = read_lines(spark, files, batch=batch, ingested_at=ingested_at)
     failpoint(spark, "ingest.read", "events", batch)
     # Judged before they are numbered: numbering brings the lines of a file together, and on one core.
-    take_in(spark, lake, numbered(judged(landed, settings)), batch, judge_of(settings), begun=ingested_at)
+    lines = numbered(without_names(judged(landed, settings), settings))
+    judge = judge_of(settings)
+    take_in(spark, lake, lines, batch, judge, begun=ingested_at, check=lambda: refuse_changed(files))
     return position(lake).lines - before.lines
 
 

@@ -4,7 +4,7 @@
 last `events`, the log. A micro-batch whose rows are in `events` is complete; a retry finds that out and adds nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -33,19 +33,31 @@ def judge_of(settings: Settings) -> Judge:
 
 def judged(lines: DataFrame, settings: Settings) -> DataFrame:
     """`lines` (`value`, `ingested_at`, and others that stay) with the columns of the log and a `reason`, null for an event."""
-    clock = Clock(
+    code = {"fingerprint": F.lit(parser_fingerprint()), "id_hash": F.xxhash64("event_id")}
+    return parsed(lines, clock_of(settings)).withColumns(code)
+
+
+def clock_of(settings: Settings) -> Clock:
+    """The clock with the tolerances of the settings."""
+    return Clock(
         device_tolerance=settings.clock.device, future_tolerance=settings.clock.future, floor=settings.clock.floor
     )
-    code = {"fingerprint": F.lit(parser_fingerprint()), "id_hash": F.xxhash64("event_id")}
-    return parsed(lines, clock).withColumns(code)
 
 
 def take_in(
-    spark: SparkSession, lake: Lake, lines: DataFrame, batch: int, judge: Judge, *, begun: datetime | None = None
+    spark: SparkSession,
+    lake: Lake,
+    lines: DataFrame,
+    batch: int,
+    judge: Judge,
+    *,
+    begun: datetime | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> None:
     """Append judged `lines`, whose order of arrival is (`place`, `line`), as micro-batch `batch` of the log.
 
-    `begun` is the clock that they were judged by, if it is one for all of them.
+    `begun` is the clock that they were judged by, if it is one for all of them. `check` is called when all of them have
+    been read, and none is written.
     """
     _refuse_another_judge(lake, batch, judge)
     lines = lines.persist()
@@ -55,6 +67,7 @@ def take_in(
     transaction = Transaction("ingest", batch)
 
     found = destinations(lines, placed)
+    check()
     quarantined, duplicates = found["broken"].lines + found["differing"].lines, found["copies"].lines
     for table, rows, count in ((QUARANTINE, rejected, quarantined), (DUPLICATES, placed.where("copy"), duplicates)):
         if count:

@@ -21,8 +21,8 @@ from lakehouse.log import EVENTS, Position, create_log, newest_version, position
 from lakehouse.notes import edited, note
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
-from speed_layer.intake import Judge, judge_of, judged, take_in
-from speed_layer.raw import raw_lines
+from speed_layer.intake import Judge, judge_of, take_in
+from speed_layer.raw import judged_again, raw_lines
 
 BYTES_A_STEP = 64 * 1024**2
 Told = Callable[[int, int], object]
@@ -46,7 +46,7 @@ def reingest(
         keep_code(lake, parser_fingerprint())
         for first, last in _steps(lake, position(new).batch + 1, goal.batch):
             lines = raw_lines(spark, lake, first=first, last=last)
-            take_in(spark, new, judged(lines, settings), last, judge)
+            take_in(spark, new, judged_again(lines, settings), last, judge)
             cost.batches += 1
             told(last + 1, goal.batch + 1)
         cost.rows_written = position(new).seq

@@ -15,19 +15,24 @@ from lakehouse.fingerprint import keep_code, parser_fingerprint
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.log import DUPLICATES, newest_version, note_requeue, position
+from lakehouse.nameless import is_nameless
 from lakehouse.settings import Settings
 from lakehouse.tables import append, read_table
-from speed_layer.intake import append_events, as_rows, destinations, first_arrivals, judge_of, judged
-from speed_layer.raw import waiting_lines
+from speed_layer.intake import append_events, as_rows, destinations, first_arrivals, judge_of
+from speed_layer.raw import judged_again, waiting_lines
 
 
 @dataclass(frozen=True)
 class Requeued:
-    """What became of the lines that waited: events, copies of events that the log has, and those that wait still."""
+    """What became of the lines that waited: events, copies of events that the log has, and those that wait still.
+
+    The bytes of some of these may be `withheld`: the landing files alone have them, so they cannot be judged again.
+    """
 
     accepted: int
     copies: int
     waiting: int
+    withheld: int = 0
 
 
 def requeue(spark: SparkSession, lake: Lake, settings: Settings) -> Requeued:
@@ -35,12 +40,13 @@ def requeue(spark: SparkSession, lake: Lake, settings: Settings) -> Requeued:
     newest_version(lake)
     with exclusive(spark, lake.lock_file("ingest"), wait=False):
         keep_code(lake, parser_fingerprint())
-        lines = judged(waiting_lines(spark, lake), settings).persist()
+        lines = judged_again(waiting_lines(spark, lake), settings).persist()
         placed = first_arrivals(spark, lake, lines.where("reason is null")).persist()
         first, copies = placed.where("copy is null"), placed.where("copy")
         found = destinations(lines, placed)
         accepted, copied = found["events"].lines, found["copies"].lines
         left = found["broken"].lines + found["differing"].lines
+        withheld = lines.where("withheld is not null").count() if is_nameless(lake) else 0
         if accepted or copied:
             note_requeue(lake)
         if copied:
@@ -61,4 +67,4 @@ def requeue(spark: SparkSession, lake: Lake, settings: Settings) -> Requeued:
             )
         placed.unpersist()
         lines.unpersist()
-    return Requeued(accepted, copied, left)
+    return Requeued(accepted, copied, left, withheld)
