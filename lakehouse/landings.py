@@ -2,8 +2,8 @@
 
 Spark's file source takes files of equal modification time in the order in which the directory lists them: of 40 such
 files it took 012, 029, 009 and 003 first. So the order (modification time, then name) is written into manifests, one a
-micro-batch, and the ingestion's query streams those. A file that changes after it was noted is noted again: its lines
-are then copies, and nothing is lost.
+micro-batch, and the ingestion's query streams those. A file that changes after it was noted is noted again. Where it had
+been read its lines are then copies; where it had not, it is read as what it is now, once. Nothing is lost.
 """
 
 import json
@@ -29,6 +29,16 @@ class Landing:
     def name(self) -> str:
         return Path(self.path).name
 
+    @property
+    def changed(self) -> bool:
+        """Whether another file is in its place now. One that is gone is not: it may come back."""
+        file = Path(self.path)
+        return file.is_file() and _identity(file.stat()) != (self.modified_ns, self.size)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_mtime_ns, status.st_size
+
 
 def landed(directory: Path) -> list[Landing]:
     """The files `*.jsonl` in the directory in order of arrival. Names that start with `.` or `_` are not finished yet."""
@@ -36,14 +46,51 @@ def landed(directory: Path) -> list[Landing]:
         raise ParityError(f"There is no landing directory {directory}. Make it, or name another with --landing.")
     found = []
     for entry in os.scandir(directory.resolve()):
-        if ":" in entry.name and entry.name.endswith(".jsonl") and not entry.name.startswith((".", "_")):
-            raise ParityError(
-                f"Spark cannot read a file with a colon in its name: {entry.path}. Rename it; nothing was read."
-            )
-        if entry.name.endswith(".jsonl") and not entry.name.startswith((".", "_")) and entry.is_file():
-            status = entry.stat()
-            found.append((status.st_mtime_ns, entry.name, entry.path, status.st_size))
+        if entry.name.startswith((".", "_")) or not entry.name.endswith(".jsonl"):
+            continue
+        _refuse_unreadable_name(entry)
+        if _is_file(entry):
+            modified, size = _identity(entry.stat())
+            found.append((modified, entry.name, entry.path, size))
     return [Landing(place, path, modified, size) for place, (modified, _, path, size) in enumerate(sorted(found))]
+
+
+def _refuse_unreadable_name(entry: os.DirEntry[str]) -> None:
+    """Before it is noted: what a manifest has must be read, and a file that is renamed then is gone."""
+    if ":" in entry.name:
+        raise ParityError(
+            f"Spark cannot read a file with a colon in its name: {entry.path}. Rename it; nothing was read."
+        )
+    if entry.name.encode(errors="replace") != os.fsencode(entry.name):
+        raise ParityError(
+            f"Spark cannot read a file whose name is not UTF-8: {entry.path!a}. Rename it; nothing was read."
+        )
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Links that lead nowhere or in a circle are no files."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def as_noted(landings: list[Landing]) -> list[Landing]:
+    """Those that have not changed since they were noted. The others are noted again as what they are now.
+
+    An attempt that failed may have put lines of them aside. Other lines in their places would make those count twice.
+    """
+    return [each for each in landings if not each.changed]
+
+
+def refuse_changed(landings: list[Landing]) -> None:
+    """Refuse what was read of files that changed meanwhile: a line may be half of the old file and half of the new one."""
+    changed = [each.path for each in landings if each.changed]
+    if changed:
+        raise ParityError(
+            f"Landing files changed while they were read: {', '.join(changed[:3])}. Nothing was written. Start again: they "
+            "are read as they are then. Let files appear by a rename, and leave them as they are."
+        )
 
 
 class Landings:
@@ -53,18 +100,18 @@ class Landings:
         self._lake = lake
         self._directory = directory
         self._files_per_batch = files_per_batch
-        self._noted = {_seen(landing) for _, files in manifests(lake) for landing in files}
+        self._noted = {landing.path: _seen(landing) for _, files in manifests(lake) for landing in files}
         self.manifests = len(_manifest_files(lake))
         """How many manifests there are, which is also the number of the next."""
 
     def note(self) -> int:
         """Write manifests for the files that are new since the last call; returns how many files that are."""
-        new = [file for file in landed(self._directory) if _seen(file) not in self._noted]
+        new = [file for file in landed(self._directory) if _seen(file) != self._noted.get(file.path)]
         for first in range(0, len(new), self._files_per_batch):
             together = new[first : first + self._files_per_batch]
             _write_manifest(self._lake, self.manifests, together)
             self.manifests += 1
-            self._noted.update(map(_seen, together))
+            self._noted.update({file.path: _seen(file) for file in together})
         return len(new)
 
 
@@ -73,8 +120,8 @@ def note_landings(lake: Lake, directory: Path, *, files_per_batch: int) -> int:
     return Landings(lake, directory, files_per_batch=files_per_batch).note()
 
 
-def _seen(landing: Landing) -> tuple[str, int, int]:
-    return landing.path, landing.modified_ns, landing.size
+def _seen(landing: Landing) -> tuple[int, int]:
+    return landing.modified_ns, landing.size
 
 
 def manifests(lake: Lake) -> Iterator[tuple[int, list[Landing]]]:
