@@ -43,6 +43,11 @@ class Deliveries:
         del self._coming[:count]
         return count
 
+    def one(self) -> None:
+        """Let the next file land."""
+        if self._coming:
+            self._land(self._coming.pop(0))
+
     def shuffled(self) -> int:
         """Let the next files land in another order than they were written in."""
         count = min(2 * PORTION, len(self._coming))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from chaos.deliveries import PORTION, Deliveries
 from chaos.faults import Fault, faults
+from chaos.load import files_for, load
 from chaos.processes import Process
 from chaos.proof import Proof, proven
 from chaos.reader import Reader
@@ -24,6 +25,7 @@ from chaos.violation import Violation
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
 
+LOAD = "load"
 EVENTS_A_FILE = 60
 DEFAULTS = {
     "PARITY_SPARK__COMPILER": "quick",
@@ -51,8 +53,10 @@ class UnknownFault(ParityError):
     """A fault that is not in the catalogue."""
 
 
-def chosen_faults(name: str | None, rng: random.Random, rounds: int) -> list[Fault]:
+def chosen_faults(name: str | None, rng: random.Random, rounds: int, minutes: float) -> list[Fault]:
     """The faults of the rounds: the named one, or every one once before any comes again, in the order of the seed."""
+    if name == LOAD:
+        return [load(minutes)]
     known = faults()
     if name is None:
         order: list[Fault] = []
@@ -60,23 +64,26 @@ def chosen_faults(name: str | None, rng: random.Random, rounds: int) -> list[Fau
             order += rng.sample(list(known.values()), len(known))
         return order[:rounds]
     if name not in known:
-        raise UnknownFault(f"There is no fault {name!r}. There are: {', '.join(known)}.")
+        raise UnknownFault(f"There is no fault {name!r}. There are: {', '.join([*known, LOAD])}.")
     return [known[name]] * rounds
 
 
-def chaos(lake: Lake, *, seed: int, rounds: int, fault: str | None, say: Callable[[str], None]) -> Iterator[Round]:
+def chaos(
+    lake: Lake, *, seed: int, rounds: int, fault: str | None, minutes: float, say: Callable[[str], None]
+) -> Iterator[Round]:
     """The rounds, one after the other as they end. A broken promise ends them with a Violation."""
     rng = random.Random(f"{seed} faults")
-    order = chosen_faults(fault, rng, rounds)
+    order = chosen_faults(fault, rng, rounds, minutes)
+    files = files_for(minutes) if fault == LOAD else (len(order) + 2) * PORTION * 2
     environment = {**DEFAULTS, **os.environ}
     begun = time.monotonic()
-    with _system(lake, environment, seed=seed, rounds=rounds, rng=rng) as (system, reader):
+    with _system(lake, environment, seed=seed, files=files, rng=rng) as (system, reader):
         say("Simulator, ingestion, streams and a reader are at work")
         for number, each in enumerate(order, start=1):
             incident = each.inject(system, rng)
             system.recovered()
             recovered_in = time.monotonic() - incident.at
-            if number == rounds:
+            if number == len(order):
                 system.deliveries.rest()
                 system.recovered()
             say(f"Round {number}: {incident.said}. Recovered in {recovered_in:.1f} s, the proof follows")
@@ -90,12 +97,11 @@ def chaos(lake: Lake, *, seed: int, rounds: int, fault: str | None, say: Callabl
 
 @contextmanager
 def _system(
-    lake: Lake, environment: Mapping[str, str], *, seed: int, rounds: int, rng: random.Random
+    lake: Lake, environment: Mapping[str, str], *, seed: int, files: int, rng: random.Random
 ) -> Iterator[tuple[System, Reader]]:
     """Everything at work and caught up with the first portion."""
     landing, pool = lake.path / "landing", lake.path / "pool"
     landing.mkdir()
-    files = (rounds + 2) * PORTION * 2
     _simulated(pool, environment, log=lake.path / "logs" / "chaos-simulate.log", files=files, seed=seed)
     system = System(lake, landing, Deliveries(pool, landing, rng), environment)
     reader = None

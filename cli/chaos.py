@@ -22,27 +22,28 @@ def chaos(
     fault: Annotated[
         str | None, typer.Option(help="This fault in every round; `list` names them all.", metavar="NAME")
     ] = None,
+    minutes: Annotated[float, typer.Option(min=1.0, help="How long the fault `load` goes on.")] = 5.0,
 ) -> None:
     """Break it: kill, stop, damage and starve real processes, and prove after each fault that nothing is lost or doubled."""
     from chaos.faults import faults
+    from chaos.run import LOAD, chosen_faults
     from chaos.run import chaos as rounds_of
-    from chaos.run import chosen_faults
     from chaos.violation import Violation
 
     if fault == "list":
-        answers.print("\n".join(faults()), highlight=False)
+        answers.print("\n".join([*faults(), LOAD]), highlight=False)
         return
     with told_errors(lake / "logs" / "chaos.log"), interrupted_by_signals():
         import random
 
-        chosen_faults(fault, random.Random(), 1)  # a misspelt one is told before anything is cleared
+        chosen_faults(fault, random.Random(), 1, minutes)  # a misspelt one is told before anything is cleared
         made = fresh(lake, command="chaos")
         repeat = f"parity chaos --lake {lake} --seed {seed} --rounds {rounds}" + (f" --fault {fault}" if fault else "")
         answers.print(f"Seed {seed}. To repeat it: {repeat}", highlight=False, soft_wrap=True)
         begun, done = time.monotonic(), 0
         try:
             with at_work(made.path, command="chaos"):
-                for each in rounds_of(made, seed=seed, rounds=rounds, fault=fault, say=_note):
+                for each in rounds_of(made, seed=seed, rounds=rounds, fault=fault, minutes=minutes, say=_note):
                     done += 1
                     found = each.proof
                     answers.print(

@@ -3,6 +3,8 @@
 0 done, or the layers agree; 1 they differ; 2 it could not be done, the message says why; 3 an unexpected error.
 """
 
+import os
+
 import typer
 
 from cli import (
@@ -62,6 +64,7 @@ app.command("chaos")(chaos.chaos)
 
 
 def run() -> None:
+    os.umask(0o077)  # whatever the caller's is: what Parity makes is its owner's only
     app()
 
 

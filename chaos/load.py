@@ -1,0 +1,119 @@
+"""The fault `load`: a long run at a steady pace, with ten times that for a while, and the memory watched all along.
+
+What cannot be taken in at once has to wait on disk, as landing files. Memory and state belong to what is open in event
+time, so after the first part of the run neither may grow with it.
+"""
+
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import psutil
+
+from chaos.faults import Fault, Incident
+from chaos.system import System
+from chaos.violation import Violation
+from lakehouse.landings import manifests
+from lakehouse.log import position
+
+PACE = 6.0
+"""Seconds between two landing files at a steady pace; on two cores all keep up with it."""
+FASTER = 10
+BURST = 0.1
+"""The part of the run that is ten times as fast."""
+SAMPLE = 5.0
+GROWTH = 1.25
+"""What the last part of the run may need, of what the part before the burst has needed."""
+MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the system held at one moment."""
+
+    at: float
+    ingest: int
+    stream: int
+    state: int
+    waiting: int
+    """Landing files that are not in the log yet."""
+
+
+def files_for(minutes: float) -> int:
+    """How many landing files such a run lets land."""
+    return round(minutes * 60 / PACE * (1 - BURST + BURST * FASTER)) + FASTER
+
+
+def load(minutes: float) -> Fault:
+    """A run of so many minutes: steady, ten times as fast for a tenth of it, steady again."""
+
+    def inject(system: System, _: random.Random) -> Incident:
+        return Incident(_judged(list(_sampled(system, minutes * 60)), minutes), time.monotonic())
+
+    return Fault("load", inject)
+
+
+def _sampled(system: System, seconds: float) -> Iterator[Sample]:
+    """Let files land at their pace, and look at the system every few seconds."""
+    begun = time.monotonic()
+    burst = (0.5 * seconds, (0.5 + BURST) * seconds)
+    landed = looked = 0.0
+    while (now := time.monotonic() - begun) < seconds:
+        pace = PACE / FASTER if burst[0] <= now < burst[1] else PACE
+        if now - landed >= pace:
+            landed = now
+            system.deliveries.one()
+        if now - looked >= SAMPLE:
+            looked = now
+            yield _sample(system, now)
+        time.sleep(0.1)
+
+
+def _sample(system: System, at: float) -> Sample:
+    state = sum(
+        file.stat().st_size
+        for result in system.results
+        for file in _files(system.checkpoint("stream", result) / "state")
+    )
+    taken = sum(len(files) for number, files in manifests(system.lake) if number <= position(system.lake).batch)
+    return Sample(
+        at, resident(system.process("ingest").pid), resident(system.process("stream").pid), state,
+        system.deliveries.landed - taken,
+    )  # fmt: skip
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process and what it started hold."""
+    process = psutil.Process(pid)
+    return sum(each.memory_info().rss for each in (process, *process.children(recursive=True)))
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    for file in directory.rglob("*"):
+        if file.is_file():
+            yield file
+
+
+def _judged(samples: list[Sample], minutes: float) -> str:
+    """What the run needed, in a sentence; more at its end than before the burst is a violation."""
+    early, late = _part(samples, 0.25, 0.5), _part(samples, 0.75, 1.0)
+    told = []
+    for name in ("ingest", "stream", "state"):
+        before, after = (median(getattr(sample, name) for sample in part) for part in (early, late))
+        if after > before * GROWTH:
+            raise Violation(
+                f"{name} grew from {before / MEGABYTE:.0f} to {after / MEGABYTE:.0f} MB in {minutes:g} minutes"
+            )
+        told.append(f"{name} {before / MEGABYTE:.0f} MB before the burst, {after / MEGABYTE:.0f} MB at the end")
+    waiting, left = max(sample.waiting for sample in samples), samples[-1].waiting
+    return (
+        f"{minutes:g} minutes of load, a tenth of it {FASTER} times as fast: up to {waiting} landing files waited on disk, "
+        f"{left} at the end; " + ", ".join(told)
+    )
+
+
+def _part(samples: list[Sample], first: float, last: float) -> list[Sample]:
+    return samples[int(len(samples) * first) : int(len(samples) * last)]
