@@ -76,21 +76,31 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def as_noted(landings: list[Landing]) -> list[Landing]:
-    """Those that have not changed since they were noted. The others are noted again as what they are now.
-
-    An attempt that failed may have put lines of them aside. Other lines in their places would make those count twice.
-    """
+    """Those that have not changed since they were noted. The others are noted again, and read as what they are then."""
     return [each for each in landings if not each.changed]
 
 
 def refuse_changed(landings: list[Landing]) -> None:
     """Refuse what was read of files that changed meanwhile: a line may be half of the old file and half of the new one."""
-    changed = [each.path for each in landings if each.changed]
-    if changed:
+    if changed := _changed(landings):
         raise ParityError(
-            f"Landing files changed while they were read: {', '.join(changed[:3])}. Nothing was written. Start again: they "
-            "are read as they are then. Let files appear by a rename, and leave them as they are."
+            f"Landing files changed while they were read: {changed}. Nothing was written. Start again: they are read as they "
+            "are then. Let files appear by a rename, and leave them as they are."
         )
+
+
+def refuse_changed_since(landings: list[Landing], batch: int) -> None:
+    """Refuse to finish a micro-batch with other files: a line that was put aside could be in the log as well then."""
+    if changed := _changed(landings):
+        raise ParityError(
+            f"Micro-batch {batch} of the ingestion was begun and not finished, and landing files of it have changed since: "
+            f"{changed}. Nothing was written. Put them back as they were, with their times of modification, and start again. If "
+            "they are lost, ingest the landing files into a new lake."
+        )
+
+
+def _changed(landings: list[Landing]) -> str:
+    return ", ".join([each.path for each in landings if each.changed][:3])
 
 
 class Landings:

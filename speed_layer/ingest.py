@@ -17,7 +17,7 @@ from lakehouse.errors import CheckpointLost
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, parser_fingerprint
 from lakehouse.lake import Lake
-from lakehouse.landings import Landings, as_noted, manifest, refuse_changed
+from lakehouse.landings import Landings, as_noted, manifest, refuse_changed, refuse_changed_since
 from lakehouse.locks import exclusive
 from lakehouse.log import create_log, position
 from lakehouse.nameless import agree_on_key
@@ -107,9 +107,13 @@ def ingest_batch(spark: SparkSession, batch: int, lake: Lake, settings: Settings
     before = position(lake)
     if batch <= before.batch:
         return 0
-    # What the first attempt has put aside was judged at its time. A checkpoint that was made anew has another one.
-    ingested_at = begun_at(lake, batch) or ingested_at
-    files = as_noted(manifest(lake, batch))
+    files, begun = manifest(lake, batch), begun_at(lake, batch)
+    if begun is None:
+        files = as_noted(files)
+    else:
+        # What the first attempt has put aside was judged at its time. A checkpoint that was made anew has another one.
+        ingested_at = begun
+        refuse_changed_since(files, batch)
     landed = read_lines(spark, files, batch=batch, ingested_at=ingested_at)
     failpoint(spark, "ingest.read", "events", batch)
     # Judged before they are numbered: numbering brings the lines of a file together, and on one core.

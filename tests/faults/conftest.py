@@ -27,9 +27,7 @@ def observe(request: pytest.FixtureRequest) -> Observe:
     observations: list[dict[str, object]] = []
 
     def noted(fault: str, behaviour: str, recovery: float | None = None) -> None:
-        observations.append(
-            {"test": test, "fault": fault, "behaviour": behaviour, "recovery": recovery, "long": long}
-        )
+        observations.append({"test": test, "fault": fault, "behaviour": behaviour, "recovery": recovery, "long": long})
         if directory := os.environ.get(VARIABLE):
             file = Path(directory) / f"{request.path.stem}.{request.node.name}.json".replace("/", "-")
             file.parent.mkdir(parents=True, exist_ok=True)
