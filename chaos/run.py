@@ -26,7 +26,8 @@ from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
 
 LOAD = "load"
-EVENTS_A_FILE = 60
+SMALL_FILE, LOADED_FILE = 60, 1500
+"""Events in a landing file."""
 DEFAULTS = {
     "PARITY_SPARK__COMPILER": "quick",
     "PARITY_STREAM__COMMITS_PER_BATCH": "1",
@@ -71,13 +72,17 @@ def chosen_faults(name: str | None, rng: random.Random, rounds: int, minutes: fl
 def chaos(
     lake: Lake, *, seed: int, rounds: int, fault: str | None, minutes: float, say: Callable[[str], None]
 ) -> Iterator[Round]:
-    """The rounds, one after the other as they end. A broken promise ends them with a Violation."""
+    """The rounds, one after the other as they end. A broken promise ends them with a Violation.
+
+    `minutes` is the length of the one round with `load`.
+    """
     rng = random.Random(f"{seed} faults")
     order = chosen_faults(fault, rng, rounds, minutes)
     files = files_for(minutes) if fault == LOAD else (len(order) + 2) * PORTION * 2
+    events = files * (LOADED_FILE if fault == LOAD else SMALL_FILE)
     environment = {**DEFAULTS, **os.environ}
     begun = time.monotonic()
-    with _system(lake, environment, seed=seed, files=files, rng=rng) as (system, reader):
+    with _system(lake, environment, seed=seed, files=files, events=events, rng=rng) as (system, reader):
         say("Simulator, ingestion, streams and a reader are at work")
         for number, each in enumerate(order, start=1):
             incident = each.inject(system, rng)
@@ -97,12 +102,12 @@ def chaos(
 
 @contextmanager
 def _system(
-    lake: Lake, environment: Mapping[str, str], *, seed: int, files: int, rng: random.Random
+    lake: Lake, environment: Mapping[str, str], *, seed: int, files: int, events: int, rng: random.Random
 ) -> Iterator[tuple[System, Reader]]:
     """Everything at work and caught up with the first portion."""
     landing, pool = lake.path / "landing", lake.path / "pool"
     landing.mkdir()
-    _simulated(pool, environment, log=lake.path / "logs" / "chaos-simulate.log", files=files, seed=seed)
+    _simulated(pool, environment, log=lake.path / "logs" / "chaos-simulate.log", files=files, events=events, seed=seed)
     system = System(lake, landing, Deliveries(pool, landing, rng), environment)
     reader = None
     try:
@@ -119,8 +124,8 @@ def _system(
         system.end()
 
 
-def _simulated(pool: Path, environment: Mapping[str, str], *, log: Path, files: int, seed: int) -> None:
-    sizes = ["--events", str(files * EVENTS_A_FILE), "--files", str(files), "--players", "40", "--hours", "12"]
+def _simulated(pool: Path, environment: Mapping[str, str], *, log: Path, files: int, events: int, seed: int) -> None:
+    sizes = ["--events", str(events), "--files", str(files), "--players", "40", "--hours", "12"]
     simulator = Process(
         ["simulate", "--landing", str(pool), "--seed", str(seed), *sizes], environment=environment, log=log
     )
