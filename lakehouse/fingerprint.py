@@ -37,7 +37,10 @@ def keep_code(lake: Lake, fingerprint: str) -> None:
     if kept.exists():
         return
     draft = Path(tempfile.mkdtemp(prefix=".", dir=kept.parent))
-    shutil.copytree(SOURCE, draft, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    for file in SOURCE.rglob("*.py"):  # without their modes: everybody may read the project, and not what is in a lake
+        copy = draft / file.relative_to(SOURCE)
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copyfile(file, copy)
     try:
         draft.rename(kept)
     except OSError:  # another stream has kept the same code in the meantime

@@ -25,6 +25,8 @@ OPTIONS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
+    # Hadoop sets the mode of each file that it makes, and asks its own mask, not that of the process.
+    "spark.hadoop.fs.permissions.umask-mode": "077",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",

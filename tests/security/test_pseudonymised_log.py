@@ -43,6 +43,7 @@ RESULTS = ("lifetime_totals", "player_sessions")
 TABLES = ("events", "quarantine", "kappa_player_sessions@1")
 CLOCK = ClockTolerances(future=parse_duration("2 hours"))
 AHEAD = {"received_at": at(20)}
+NO_TIME = "ill-typed field: occurred_at (expected time with a zone, found string)"
 
 
 def line(event_id: str, kind: str, seconds: float, **more: Any) -> str:
@@ -65,8 +66,8 @@ REJECTED = {
     pop("d", 70, player=BOB, bubbles=CAL): "ill-typed field: bubbles (expected whole number, found string)",  # type: ignore[arg-type]
     line("e", "bubbles_popped", 70, player_id=CAL): "missing field: team_id",
     line("f", CAL, 70, player_id=CAL): "unknown kind",
-    pop("g", 0, player=ADA, occurred_at=f"on {CAL}'s birthday"): "ill-typed field: occurred_at (expected time with a zone, found string)",
-    pop("h", 0, player=ADA, occurred_at="2026-03-01 10:00:00+00:00"): "ill-typed field: occurred_at (expected time with a zone, found string)",
+    pop("g", 0, player=ADA, occurred_at=f"on {CAL}'s birthday"): NO_TIME,
+    pop("h", 0, player=ADA, occurred_at="2026-03-01 10:00:00+00:00"): NO_TIME,  # Python can read it
     pop("i", 70, player=CAL, bubbles=2**40): "number outside 32 bits: bubbles",
     json.dumps([ADA]): "not a JSON object",
     "": "empty line",
@@ -259,8 +260,11 @@ def test_a_requeue_takes_what_it_can_read_and_says_where_the_rest_is(
 
 @pytest.mark.parametrize(
     ("key", "why"),
-    [("another-key-of-16-or-more", "was begun with the key [0-9a-f]{12} .* The key [0-9a-f]{12} is given"), ("", "None is given")],
-)  # fmt: skip
+    [
+        ("another-key-of-16-or-more", "was begun with the key [0-9a-f]{12} .* The key [0-9a-f]{12} is"),
+        ("", "None is given"),
+    ],
+)
 def test_another_key_and_none_are_refused(spark: SparkSession, made: Made, key: str, why: str) -> None:
     with pytest.raises(SettingsChanged, match=why) as refused:
         ingest(spark, made.lake, made.landing, settings_with(key))
