@@ -13,7 +13,7 @@ COMPILE := .venv/bin/uv pip compile -q --universal --python-version 3.11 --gener
 	--no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo live test check format bench notebooks airflow browser lock clean
+.PHONY: help setup demo live test check format bench notebooks airflow browser lock sbom clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -56,8 +56,11 @@ lock: .venv/.ready ## Resolve the dependencies of both environments anew into th
 	@$(COMPILE) pyproject.toml --group dev -o requirements.lock
 	@$(COMPILE) infra/airflow/requirements.in -o infra/airflow/requirements.lock
 
+sbom: .venv/.ready ## Write the bill of materials, sbom.json (CycloneDX): every pinned package and jar with its hashes
+	@.venv/bin/python infra/sbom.py sbom.json
+
 clean: ## Remove what the targets above have made
-	@rm -rf .venv .jars .airflow infra/airflow/home demo live
+	@rm -rf .venv .jars .airflow infra/airflow/home demo live sbom.json
 
 .airflow/.ready: infra/airflow/requirements.lock
 	@echo "Setting up Airflow's own environment (once, about a minute) ..."
