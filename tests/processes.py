@@ -11,7 +11,7 @@ QUICK = {
     "PARITY_SPARK__COMPILER": "quick",
     "PARITY_SPARK__MASTER": "local[2]",
     "PARITY_STREAM__COMMITS_PER_BATCH": "1",
-    "PYTHONPATH": str(Path(__file__).parents[2]),
+    "PYTHONPATH": str(Path(__file__).parents[1]),
     **SHORT_LIVED,
 }
 

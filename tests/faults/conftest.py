@@ -8,16 +8,12 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol
 
 import pytest
+from elsewhere import nowhere as nowhere
+from observations import Observe
 
 VARIABLE = "FAULTS_OBSERVED"
-
-
-class Observe(Protocol):
-    def __call__(self, fault: str, behaviour: str, recovery: float | None = None) -> None:
-        """Say what happened at a fault, after it was asserted, and after how many seconds all was as without it."""
 
 
 @pytest.fixture
@@ -47,16 +43,3 @@ def stopwatch() -> Iterator[Callable[[], float]]:
         return begun - since
 
     yield seconds
-
-
-@pytest.fixture(autouse=True)
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Not in the project's directory, whose parity.toml is not to be found by chance; no settings from outside."""
-    monkeypatch.chdir(tmp_path)
-    outside = {name: value for name, value in os.environ.items() if name.startswith("PARITY_")}
-    for name in outside:
-        del os.environ[name]
-    yield
-    for name in [name for name in os.environ if name.startswith("PARITY_")]:
-        del os.environ[name]
-    os.environ.update(outside)

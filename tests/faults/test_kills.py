@@ -1,0 +1,183 @@
+"""SIGKILL of each writer at each moment of a micro-batch, twice in a row
+
+Inside a micro-batch the process kills itself at a failpoint; between two of them it is killed as soon as a file of Spark's
+own appears. What is on disk after the kill says that the moment was the one that was meant.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from observations import Observe
+from one_run import SCORES, cut_into
+from proof import proven
+from pyspark.sql import SparkSession
+from struck import FILES, KILLED, PATIENCE, begun, ingested, landed
+
+from batch_layer.recompute import recompute
+from chaos.processes import Process
+from lakehouse.batches import batch_name, coverage
+from lakehouse.changelogs import boundaries
+from lakehouse.errors import NothingToCompare
+from lakehouse.identity import live_epoch
+from lakehouse.lake import Lake, create_lake
+from lakehouse.log import position
+from lakehouse.settings import Settings
+from lakehouse.tables import commits
+from speed_layer.ingest import ingest
+from speed_layer.stream import stream
+
+BATCH = 1
+"""The micro-batch that is struck; what is seen from outside strikes the first."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a kill has left of the struck micro-batch: its offsets, the sink's commit, Spark's commit log."""
+
+    offsets: bool
+    sink: bool
+    commit_log: bool
+
+
+def case(name: str, where: str, left: Left, *, quick: bool = False) -> object:
+    return pytest.param(where, left, id=name, marks=() if quick else pytest.mark.chaos)
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return cut_into(settings, 1)
+
+
+def killed_twice(start: Callable[[str], Process], where: str, seen: Callable[[], bool]) -> None:
+    """Kill the process at the same place twice: by a failpoint, or when something is seen."""
+    for _ in range(2):
+        process = start("" if where == "seen" else where)
+        if where == "seen":
+            while not seen():
+                assert process.code is None, process.said
+            process.kill()
+        assert process.wait(PATIENCE) == KILLED, process.said
+
+
+@pytest.mark.parametrize(
+    ("where", "left"),
+    [
+        case("before-offsets", "seen", Left(False, False, False)),
+        case("after-offsets", f"ingest.read:events:{BATCH}", Left(True, False, False)),
+        case("between-sinks", f"ingest.sidelined:events:{BATCH}", Left(True, False, False), quick=True),
+        case("after-sink", f"ingest.appended:events:{BATCH}", Left(True, True, False)),
+        case("after-commit-log", "seen", Left(True, True, True)),
+    ],
+)
+def test_ingestion(
+    spark: SparkSession, tmp_path: Path, settings: Settings, where: str, left: Left,
+    observe: Observe, stopwatch: Callable[[], float], request: pytest.FixtureRequest,
+) -> None:  # fmt: skip
+    landing, lake = landed(tmp_path / "landing"), create_lake(tmp_path / "lake")
+    checkpoint, batch = lake.checkpoint("ingest"), 0 if where == "seen" else BATCH
+    command = ("ingest", "--lake", lake.path, "--landing", landing, "--files-per-batch", "1")
+    sign = checkpoint / "commits" / "0" if left.commit_log else checkpoint / "metadata"
+    killed_twice(lambda failpoint: begun(lake, command, failpoint=failpoint), where, sign.exists)
+    assert found(checkpoint, batch, sink=position(lake).batch >= batch) == left
+    stopwatch()
+    ingest(spark, lake, landing, settings, files_per_batch=1)
+    seconds = stopwatch()
+    stream(spark, lake, [SCORES], settings)
+    proven(spark, lake, [SCORES], settings)
+    at = position(lake)
+    assert (at.batch, at.seq, at.duplicates, at.quarantined) == (FILES - 1, 48, 4, 4)
+    observe(f"ingestion, {request.node.callspec.id}", said(left), seconds)
+
+
+@pytest.mark.parametrize(
+    ("where", "left"),
+    [
+        case("before-offsets", "seen", Left(False, False, False)),
+        case("after-offsets", f"stream.begun:team_scores:{BATCH}", Left(True, False, False)),
+        case("after-state", f"stream.computed:team_scores:{BATCH}", Left(True, False, False), quick=True),
+        case("after-sink", f"stream.appended:team_scores:{BATCH}", Left(True, True, False), quick=True),
+        case("after-commit-log", "seen", Left(True, True, True)),
+    ],
+)
+def test_the_stream_and_its_repair(
+    spark: SparkSession, tmp_path: Path, settings: Settings, where: str, left: Left,
+    observe: Observe, stopwatch: Callable[[], float], request: pytest.FixtureRequest,
+) -> None:  # fmt: skip
+    """The struck micro-batch has late events: its repair is appended with the engine's rows, so it is struck as well."""
+    lake, _ = ingested(spark, tmp_path, settings)
+    batch = 0 if where == "seen" else BATCH
+    checkpoint = lake.checkpoint(SCORES.id) / "epoch-1"
+    sign = checkpoint / "commits" / "0" if left.commit_log else checkpoint / "metadata"
+    command = ("stream", "--lake", lake.path, "--result", SCORES.name)
+    killed_twice(lambda failpoint: begun(lake, command, failpoint=failpoint), where, sign.exists)
+    assert found(checkpoint, batch, sink=batch in streamed(lake)) == left
+    stopwatch()
+    stream(spark, lake, [SCORES], settings)
+    seconds = stopwatch()
+    verdict = proven(spark, lake, [SCORES], settings)
+    repaired = {said["batch"]: said["late"] for said in commits(lake, f"kappa_{SCORES.id}") if "late" in said}
+    assert sorted(repaired) == list(range(FILES)) and repaired[BATCH] > 0
+    equal = verdict.results[0].equal
+    told = f"{said(left)} {equal} settled keys equal, {sum(repaired.values())} repairs, each once."
+    observe(f"stream and repair, {request.node.callspec.id}", told, seconds)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        pytest.param("recompute.begun:team_scores:0", id="begun", marks=pytest.mark.chaos),
+        pytest.param("recompute.computed:team_scores:0", id="computed", marks=pytest.mark.chaos),
+        pytest.param("seen", id="half-written"),
+        pytest.param("recompute.replaced:team_scores:0", id="after-sink", marks=pytest.mark.chaos),
+    ],
+)
+def test_the_batch_layer(
+    spark: SparkSession, tmp_path: Path, settings: Settings, where: str,
+    observe: Observe, stopwatch: Callable[[], float], request: pytest.FixtureRequest,
+) -> None:  # fmt: skip
+    """A recompute at an old version stands before: until the new one is committed, it is what readers see."""
+    lake, _ = ingested(spark, tmp_path, settings)
+    stream(spark, lake, [SCORES], settings)
+    recompute(spark, lake, SCORES, settings, log_version=1)
+    table = Path(lake.table(batch_name(SCORES)))
+    command = ("recompute", "--lake", lake.path, "--result", SCORES.name)
+
+    def start(failpoint: str) -> Process:
+        files.update(table.glob("*.parquet"))
+        return begun(lake, command, failpoint=failpoint)
+
+    files: set[Path] = set()
+    killed_twice(start, where, lambda: bool(set(table.glob("*.parquet")) - files))
+    newest = coverage(lake, SCORES)[0].log_version
+    assert newest == (FILES if "replaced" in where else 1)
+    stopwatch()
+    recompute(spark, lake, SCORES, settings)
+    seconds = stopwatch()
+    proven(spark, lake, [SCORES], settings)
+    readers = "Readers had the new answer." if newest == FILES else "Readers had the answer of before, whole."
+    observe(f"batch, {request.node.callspec.id}", f"{readers} The next recompute replaced it as a whole.", seconds)
+
+
+def found(checkpoint: Path, batch: int, *, sink: bool) -> Left:
+    """What is on disk of a micro-batch."""
+    parts = {name: (checkpoint / name / str(batch)).exists() for name in ("offsets", "commits")}
+    return Left(parts["offsets"], sink, parts["commits"])
+
+
+def streamed(lake: Lake) -> list[int]:
+    try:
+        return [each.batch for each in boundaries(lake, SCORES, live_epoch(lake, SCORES))]
+    except NothingToCompare:
+        return []
+
+
+def said(left: Left) -> str:
+    if left.commit_log:
+        return "The micro-batch was complete; the next start went on with the one after it."
+    if left.sink:
+        return "The next start ran the micro-batch again; its appends were skipped by their transaction ids."
+    if left.offsets:
+        return "The next start ran the micro-batch again with the same offsets."
+    return "Nothing had been written; the next start planned the micro-batch anew."
