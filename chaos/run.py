@@ -16,7 +16,7 @@ from pathlib import Path
 
 from chaos.deliveries import PORTION, Deliveries
 from chaos.faults import Fault, faults
-from chaos.load import files_for, load
+from chaos.load import HEAP, files_for, load
 from chaos.processes import Process
 from chaos.proof import Proof, proven
 from chaos.reader import Reader
@@ -80,7 +80,7 @@ def chaos(
     order = chosen_faults(fault, rng, rounds, minutes)
     files = files_for(minutes) if fault == LOAD else (len(order) + 2) * PORTION * 2
     events = files * (LOADED_FILE if fault == LOAD else SMALL_FILE)
-    environment = {**DEFAULTS, **os.environ}
+    environment = {**DEFAULTS, **(HEAP if fault == LOAD else {}), **os.environ}
     begun = time.monotonic()
     with _system(lake, environment, seed=seed, files=files, events=events, rng=rng) as (system, reader):
         say("Simulator, ingestion, streams and a reader are at work")

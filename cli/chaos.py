@@ -1,14 +1,18 @@
 """`parity chaos`: faults on purpose, from a seed that repeats them, and the proof after each."""
 
+import random
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.console import answers, notes, told_errors
 from cli.fresh import at_work, fresh
 from cli.parts import interrupted_by_signals
+
+if TYPE_CHECKING:
+    from chaos.run import Round
 
 BROKEN = 1
 
@@ -33,37 +37,43 @@ def chaos(
     if fault == "list":
         answers.print("\n".join([*faults(), LOAD]), highlight=False)
         return
+    begun, done, broken = time.monotonic(), 0, None
     with told_errors(lake / "logs" / "chaos.log"), interrupted_by_signals():
-        import random
-
         chosen_faults(fault, random.Random(), 1, minutes)  # a misspelt one is told before anything is cleared
         made = fresh(lake, command="chaos")
-        repeat = f"parity chaos --lake {lake} --seed {seed} --rounds {rounds}" + (f" --fault {fault}" if fault else "")
-        answers.print(f"Seed {seed}. To repeat it: {repeat}", highlight=False, soft_wrap=True)
-        begun, done = time.monotonic(), 0
+        given = {"--lake": lake, "--seed": seed, "--rounds": rounds, "--fault": fault}
+        given |= {"--minutes": f"{minutes:g}"} if fault == LOAD else {}
+        repeat = " ".join(f"{name} {value}" for name, value in given.items() if value is not None)
+        answers.print(f"Seed {seed}. To repeat it: parity chaos {repeat}", highlight=False, soft_wrap=True)
         try:
             with at_work(made.path, command="chaos"):
                 for each in rounds_of(made, seed=seed, rounds=rounds, fault=fault, minutes=minutes, say=_note):
                     done += 1
-                    found = each.proof
-                    answers.print(
-                        f"{each.number:>3}  {each.fault}: at {each.struck_after:.1f} s {each.said}. "
-                        f"Recovered in {each.recovered_in:.1f} s. {found.equal:,} settled keys equal at log version "
-                        f"{found.log_version}; landed {found.landed:,} = accepted {found.accepted:,} + duplicate "
-                        f"{found.duplicate:,} + quarantined {found.quarantined:,}; no revision twice.",
-                        highlight=False,
-                        soft_wrap=True,
-                    )
-        except Violation as broken:
-            notes.print(f"[red]✗[/] Violation in round {done + 1}, seed {seed}: ", end="")
-            notes.print(str(broken), markup=False, highlight=False, soft_wrap=True)
-            notes.print(f"The lake is kept as it was found: {made.path}", highlight=False, soft_wrap=True)
-            raise typer.Exit(BROKEN) from None
-        answers.print(
-            f"{done} faults in {time.monotonic() - begun:.0f} s, seed {seed}: nothing was lost and nothing was doubled.",
-            highlight=False,
-            soft_wrap=True,
-        )
+                    answers.print(_told(each), highlight=False, soft_wrap=True)
+        except Violation as violation:
+            broken = violation
+    if broken is not None:
+        notes.print(f"[red]✗[/] Violation in round {done + 1}, seed {seed}: ", end="")
+        notes.print(str(broken), markup=False, highlight=False, soft_wrap=True)
+        notes.print(f"The lake is kept as it was found: {lake}", highlight=False, soft_wrap=True)
+        raise typer.Exit(BROKEN)
+    answers.print(
+        f"{done} {'fault' if done == 1 else 'faults'} in {time.monotonic() - begun:.0f} s, seed {seed}: nothing was lost and "
+        "nothing was doubled.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _told(each: "Round") -> str:
+    found = each.proof
+    return (
+        f"{each.number:>3}  {each.fault}\n"
+        f"     at {each.struck_after:.1f} s: {each.said}\n"
+        f"     recovered in {each.recovered_in:.1f} s; {found.equal:,} settled keys equal at log version {found.log_version}; "
+        f"landed {found.landed:,} = accepted {found.accepted:,} + duplicate {found.duplicate:,} + quarantined "
+        f"{found.quarantined:,}; no revision twice"
+    )
 
 
 def _note(text: str) -> None:
