@@ -4,7 +4,8 @@
 last `events`, the log. A micro-batch whose rows are in `events` is complete; a retry finds that out and adds nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -60,33 +61,43 @@ def take_in(
     been read, and none is written.
     """
     _refuse_another_judge(lake, batch, judge)
-    lines = lines.persist()
-    placed = first_arrivals(spark, lake, lines.where("reason is null")).persist()
-    differing = placed.where("copy = false").withColumn("reason", F.lit("copy of an event with other content"))
-    rejected = lines.where("reason is not null").unionByName(differing.drop("copy"))
-    transaction = Transaction("ingest", batch)
+    with kept(lines) as lines, kept(first_arrivals(spark, lake, lines.where("reason is null"))) as placed:
+        differing = placed.where("copy = false").withColumn("reason", F.lit("copy of an event with other content"))
+        rejected = lines.where("reason is not null").unionByName(differing.drop("copy"))
+        transaction = Transaction("ingest", batch)
 
-    found = destinations(lines, placed)
-    check()
-    quarantined, duplicates = found["broken"].lines + found["differing"].lines, found["copies"].lines
-    for table, rows, count in ((QUARANTINE, rejected, quarantined), (DUPLICATES, placed.where("copy"), duplicates)):
-        if count:
-            said = {"batch": batch, "judge": judge, "begun": None if begun is None else to_millis(begun)}
-            append(spark, lake, lake.of_log(table), as_rows(rows, table), transaction=transaction, metadata=said)
-    failpoint(spark, "ingest.sidelined", "events", batch)
-    append_events(
-        spark,
-        lake,
-        placed.where("copy is null"),
-        found["events"],
-        transaction=transaction,
-        batch=batch,
-        duplicates=duplicates,
-        quarantined=quarantined,
-    )
-    failpoint(spark, "ingest.appended", "events", batch)
-    placed.unpersist()
-    lines.unpersist()
+        found = destinations(lines, placed)
+        check()
+        quarantined, duplicates = found["broken"].lines + found["differing"].lines, found["copies"].lines
+        for table, rows, count in ((QUARANTINE, rejected, quarantined), (DUPLICATES, placed.where("copy"), duplicates)):
+            if count:
+                said = {"batch": batch, "judge": judge, "begun": None if begun is None else to_millis(begun)}
+                append(spark, lake, lake.of_log(table), as_rows(rows, table), transaction=transaction, metadata=said)
+        failpoint(spark, "ingest.sidelined", "events", batch)
+        append_events(
+            spark,
+            lake,
+            placed.where("copy is null"),
+            found["events"],
+            transaction=transaction,
+            batch=batch,
+            duplicates=duplicates,
+            quarantined=quarantined,
+        )
+        failpoint(spark, "ingest.appended", "events", batch)
+
+
+@contextmanager
+def kept(rows: DataFrame) -> Iterator[DataFrame]:
+    """The rows, computed once. Not longer than until the end, also a bad one.
+
+    Spark knows a file by its path: it would answer the next attempt of this process from here, also if the file is another.
+    """
+    rows.persist()
+    try:
+        yield rows
+    finally:
+        rows.unpersist()
 
 
 def begun_at(lake: Lake, batch: int) -> datetime | None:

@@ -9,6 +9,7 @@ from batch_layer.recompute import recompute
 from lakehouse.changelogs import boundaries
 from lakehouse.identity import live_epoch
 from lakehouse.lake import Lake
+from lakehouse.log import waiting
 from lakehouse.settings import Settings
 from lakehouse.tables import read_table
 from reconciliation.reconcile import reconcile
@@ -41,9 +42,9 @@ def proven(
 
 
 def lines(spark: SparkSession, lake: Lake) -> Counter[tuple[int, str, int]]:
-    """How often each landed line is in the tables of the log."""
+    """How often each landed line is in the tables of the log. One that was requeued stays in quarantine as evidence only."""
     found: Counter[tuple[int, str, int]] = Counter()
-    for table in ("events", "duplicates", "quarantine"):
-        rows = read_table(spark, lake, table).select("batch", "file", "line").collect()
+    for table in (read_table(spark, lake, "events"), read_table(spark, lake, "duplicates"), waiting(spark, lake)):
+        rows = table.select("batch", "file", "line").collect()
         found.update((row.batch, row.file, row.line) for row in rows)
     return found

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from deliveries import land, pop
-from faults.conftest import Observe
-from faults.landing_strikes import SOUND, nothing_written, strike
-from faults.one_run import SCORES, ids, one_run
-from faults.proof import proven
+from landing_strikes import SOUND, nothing_written, strike
+from observations import Observe
+from one_run import SCORES, ids, one_run
+from proof import proven
 from pyspark.sql import SparkSession
 
 from lakehouse.errors import ParityError, StreamFailed

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from deliveries import heartbeat, land, pop
-from faults.conftest import Observe
-from faults.landing_strikes import MOMENTS, SOUND, nothing_written, strike
-from faults.one_run import SCORES, ids, one_run, reasons
-from faults.proof import proven
+from landing_strikes import MOMENTS, SOUND, nothing_written, strike
+from observations import Observe
+from one_run import SCORES, ids, one_run, reasons
+from proof import proven
 from pyspark.sql import SparkSession
 
 import speed_layer.intake

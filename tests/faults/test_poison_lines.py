@@ -9,10 +9,10 @@ from collections import Counter
 from pathlib import Path
 
 from deliveries import heartbeat, land, pop
-from faults.conftest import Observe
-from faults.one_run import SCORES, cut_into, ids, one_run, reasons
-from faults.proof import proven
 from judged_lines import REJECTED
+from observations import Observe
+from one_run import SCORES, cut_into, ids, one_run, reasons
+from proof import proven
 from pyspark.sql import SparkSession
 
 from lakehouse.lake import Lake
