@@ -1,8 +1,8 @@
 """A comparison of two versions on the terminal: what differs in how they were made, how many rows change, samples."""
 
 from rich.console import Console
-from rich.markup import escape
 
+from cli.terminal import plain
 from reconciliation.changes import Change, VersionComparison
 
 SHOWN = 8
@@ -37,12 +37,12 @@ def _codes(found: VersionComparison) -> list[str]:
 
 
 def _change(one: Change, found: VersionComparison) -> list[str]:
-    key = escape(", ".join(str(part) for part in one.key.values()) or "all")
+    key = plain(", ".join(str(part) for part in one.key.values()) or "all")
     lines = [f"  [bold]{key}[/] {one.window_start} … {one.window_end or ''}"]
     if one.left is None or one.right is None:
         there = found.left if one.right is None else found.right
         cells = ", ".join(f"{name} {value}" for name, value in (one.left or one.right or {}).items())
-        return [*lines, f"    only in {there}: {escape(cells)}"]
+        return [*lines, f"    only in {there}: {plain(cells)}"]
     for name in one.differing:
-        lines.append(f"    {name}: {escape(str(one.left[name]))} → {escape(str(one.right[name]))}")
+        lines.append(f"    {name}: {plain(one.left[name])} → {plain(one.right[name])}")
     return lines

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from cli.terminal import spelt
 from lakehouse.errors import ParityError, UnknownResult
 from lakehouse.lake import Lake
 
@@ -105,14 +106,14 @@ def told_errors(log_file: Path | None = None) -> Iterator[None]:
             traceback.print_exc(file=log)
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         notes.print(f"[red]✗[/] Unexpected {type(error).__name__}: ", end="")
-        notes.print(first[:500], markup=False, highlight=False, soft_wrap=True)
+        notes.print(spelt(first[:500]), markup=False, highlight=False, soft_wrap=True)
         notes.print(f"[dim]The whole of it is in {where}[/]", highlight=False, soft_wrap=True)
         sys.exit(UNEXPECTED)
 
 
 def _tell(error: ParityError, log_file: Path | None) -> NoReturn:
     notes.print(f"[red]✗[/] {type(error).__name__}: ", end="")
-    notes.print(str(error), markup=False, highlight=False, soft_wrap=True)
+    notes.print(spelt(str(error)), markup=False, highlight=False, soft_wrap=True)
     if log_file is not None and log_file.exists():
         notes.print(f"[dim]Its log: {log_file}[/]", highlight=False, soft_wrap=True)
     sys.exit(COULD_NOT)

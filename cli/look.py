@@ -8,11 +8,11 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from cli.console import answers, results_from, session_for, settings_from, step, told_errors
 from cli.options import ConfigOption, Format, FormatOption, LakeOption
+from cli.terminal import plain
 from transformations.durations import iso
 
 
@@ -64,7 +64,7 @@ def show(
             for name in columns:
                 table.add_column(name)
             for row in found:
-                table.add_row(*("" if row[name] is None else escape(str(row[name])) for name in columns))
+                table.add_row(*("" if row[name] is None else plain(row[name]) for name in columns))
             answers.print(table)
 
 

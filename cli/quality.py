@@ -4,11 +4,11 @@ import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from cli.console import answers, notes, progress, results_from, session_for, settings_from, told_errors
 from cli.options import ConfigOption, Format, FormatOption, LakeOption, LogVersionOption, ResultsOption
+from cli.terminal import plain, spelt
 
 if TYPE_CHECKING:
     from quality.outcome import CheckedTable, QualityRun
@@ -77,14 +77,14 @@ def _show(found: "QualityRun") -> None:
     for each in found.tables:
         verdict = "[red]✗ not met[/]" if each.failed else "[green]✓ met[/]"
         rows.add_row(
-            escape(each.table), verdict, str(len(each.expectations) - each.failed), str(each.failed), _pin(each)
+            plain(each.table), verdict, str(len(each.expectations) - each.failed), str(each.failed), _pin(each)
         )
     for missing in found.absent:
-        rows.add_row(escape(missing["table"]), "[dim]not there[/]", "", "", "")
+        rows.add_row(plain(missing["table"]), "[dim]not there[/]", "", "", "")
     answers.print(rows)
     for each in found.tables:
         for line in _failures(each):
-            answers.print(line, markup=False, highlight=False, soft_wrap=True)
+            answers.print(spelt(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def _sentence(found: "QualityRun") -> str:

@@ -1,9 +1,9 @@
 """A verdict on the terminal: what was compared, the differing cells side by side, and the audit; 80 columns suffice."""
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from cli.terminal import plain
 from reconciliation.verdict import Difference, ResultVerdict, Verdict
 
 SHOWN = 8
@@ -62,22 +62,20 @@ def _cells(result: ResultVerdict, most: int) -> list[str]:
 
 def _difference(one: Difference, candidate: str) -> list[str]:
     """One differing key: its cells side by side, then why."""
-    key = escape(", ".join(str(part) for part in one.key.values()) or "all")
+    key = plain(", ".join(str(part) for part in one.key.values()) or "all")
     lines = [f"  [bold]{key}[/] {one.window_start} … {one.window_end or ''}"]
     if one.batch is None or one.candidate is None:
         there, missing = ("batch", candidate) if one.candidate is None else (candidate, "batch")
         values = one.batch or one.candidate or {}
         cells = ", ".join(f"{name} {value}" for name, value in values.items())
-        lines.append(f"    {there} has {escape(cells)}; {missing} has no row")
+        lines.append(f"    {there} has {plain(cells)}; {missing} has no row")
     for name in one.differing if one.batch and one.candidate else ():
         assert one.batch is not None and one.candidate is not None
-        lines.append(
-            f"    {name}: batch {escape(str(one.batch[name]))}, {candidate} {escape(str(one.candidate[name]))}"
-        )
+        lines.append(f"    {name}: batch {plain(one.batch[name])}, {candidate} {plain(one.candidate[name])}")
     ids = ", ".join(_short(event_id) for event_id in one.event_ids[:3])
     named = f" by {one.events_named} events: {ids}{' …' if one.events_named > 3 else ''}" if one.event_ids else ""
     lines.append(
-        f"    [yellow]{', '.join(one.causes)}[/]{escape(named)}{escape(f' ({one.evidence})' if one.evidence else '')}"
+        f"    [yellow]{', '.join(one.causes)}[/]{plain(named)}{plain(f' ({one.evidence})' if one.evidence else '')}"
     )
     return lines
 
@@ -89,7 +87,7 @@ def _short(event_id: str) -> str:
 def _audit(verdict: Verdict) -> str:
     audit = verdict.audit
     if audit.unavailable:
-        return f"Input audit: not possible, {escape(audit.unavailable)}"
+        return f"Input audit: not possible, {plain(audit.unavailable)}"
     sign = "[green]✓ balanced[/]" if audit.balanced else "[red]✗ does not balance[/]"
     counted = {name: f"{audit.total(name):,}" for name in ("landed", "accepted", "duplicate", "quarantined")}
     return (

@@ -170,7 +170,7 @@ class Files:
 
 
 def files_of(lake: Lake, name: str, version: int) -> Files:
-    actions = [json.loads(line) for line in _file(_log(lake, name), version).read_text().splitlines()]
+    actions = [json.loads(line) for line in _lines(_file(_log(lake, name), version).read_text())]
     table = Path(lake.table(name))
     added = [
         Addition(table / unquote(each["add"]["path"]), each["add"]["dataChange"]) for each in actions if "add" in each
@@ -248,8 +248,13 @@ def _parsed(file: str, *_: int) -> _Commit:
     content = Path(file).read_text()
     if not content.endswith("}\n"):
         raise ValueError("torn")
-    for line in content.splitlines():
+    for line in _lines(content):
         if line.startswith('{"commitInfo"'):
             info = json.loads(line)["commitInfo"]
     said = info.get("userMetadata")
     return _Commit(info.get("timestamp", 0), info.get("operation"), dict(json.loads(said)) if said else None)
+
+
+def _lines(commit: str) -> list[str]:
+    """One action a line. Only a line feed ends it: `splitlines` also takes signs that a value of the statistics may contain."""
+    return commit.removesuffix("\n").split("\n")
