@@ -6,6 +6,10 @@ LAKE ?= demo
 LANDING ?=
 PORT ?= 8080
 LIVE_PORT ?= 8000
+# What `make chaos` draws from: every fault of the runner once, and then a load of so many minutes.
+SEED ?= 7
+ROUNDS ?= 40
+MINUTES ?= 60
 # Small lakes: generating code for a plan takes longer than interpreting it.
 QUICK := PARITY_SPARK__COMPILER=quick
 NOTEBOOKS := $(filter-out notebooks/slides.py,$(wildcard notebooks/*.py))
@@ -13,7 +17,7 @@ COMPILE := .venv/bin/uv pip compile -q --universal --python-version 3.11 --gener
 	--no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo live test check format bench notebooks airflow browser lock sbom clean
+.PHONY: help setup demo live test check format bench chaos faults notebooks airflow browser lock sbom clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -48,6 +52,16 @@ bench: setup ## Measure throughput, CPU, memory, the API and freshness; takes an
 	@.venv/bin/python -m benchmarks.run
 	@.venv/bin/python -m benchmarks.serving
 	@.venv/bin/python -m benchmarks.freshness
+
+chaos: setup ## Break it for hours, from a seed: the whole fault matrix, every fault of the runner, an hour of load
+	@$(QUICK) .venv/bin/python -m pytest tests/faults tests/chaos -m "chaos or not chaos"
+	@.venv/bin/parity chaos --seed "$(SEED)" --rounds "$(ROUNDS)"
+	@.venv/bin/parity chaos --seed "$(SEED)" --fault load --minutes "$(MINUTES)"
+
+faults: setup ## Write docs/faults.md from what the tests of faults observe
+	@rm -rf .faults
+	@FAULTS_OBSERVED="$(CURDIR)/.faults" $(QUICK) .venv/bin/python -m pytest tests/faults -m "chaos or not chaos"
+	@.venv/bin/python tests/faults/document.py .faults docs/faults.md
 
 browser: ## Install headless Chromium and its driver from Debian's packages, for tests of pages
 	@{ command -v chromium && command -v chromedriver; } >/dev/null || infra/browser.sh

@@ -22,6 +22,12 @@ def _last(directory: Path) -> Path:
     return max((file for file in directory.iterdir() if file.name.isdigit()), key=lambda file: int(file.name))
 
 
+def _lost(file: Path) -> None:
+    """The file and its checksum: of one without the other Spark thinks that a second query writes there."""
+    file.unlink()
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+
 def _torn(file: Path) -> None:
     """Half of the file, and a checksum that nobody compares with it."""
     content = file.read_bytes()
@@ -41,7 +47,7 @@ def _corrupted(state: Path) -> None:
 
 
 DAMAGES = (
-    Damage("commit-log-lost", "the commit log of the last micro-batch is gone", lambda home: _last(home / "commits").unlink()),
+    Damage("commit-log-lost", "the commit log of the last micro-batch is gone", lambda home: _lost(_last(home / "commits"))),
     Damage("offsets-torn", "the last file of its offsets is torn", lambda home: _torn(_last(home / "offsets"))),
     Damage("commits-torn", "the last file of its commit log is torn", lambda home: _torn(_last(home / "commits"))),
     Damage("metadata-lost", "the metadata of its checkpoint is gone", lambda home: (home / "metadata").unlink()),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -139,7 +139,7 @@ def run(
                     each.look()
             if meanwhile is not None:
                 meanwhile()
-    except (StreamingQueryException, Py4JJavaError) as error:  # the latter from a start that fails
+    except (PySparkException, Py4JJavaError) as error:  # also from a start that fails
         raise _told_error(queries, error) from error
     finally:
         for each in watched:

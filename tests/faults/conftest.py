@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from elsewhere import nowhere as nowhere
-from observations import Observe
+from faults.observations import Observe
 
 VARIABLE = "FAULTS_OBSERVED"
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from observations import Observe
-from one_run import SCORES, cut_into
-from proof import proven
+from faults.observations import Observe
+from faults.one_run import SCORES, cut_into
+from faults.proof import proven
+from faults.struck import FILES, KILLED, PATIENCE, begun, ingested, landed
 from pyspark.sql import SparkSession
-from struck import FILES, KILLED, PATIENCE, begun, ingested, landed
 
 from batch_layer.recompute import recompute
 from chaos.processes import Process
