@@ -9,9 +9,10 @@ in between is the machine's.
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 
 from chaos.deliveries import PORTION, Deliveries
@@ -26,6 +27,7 @@ from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
 
 LOAD = "load"
+ROUNDS = 5
 SMALL_FILE, LOADED_FILE = 60, 1500
 """Events in a landing file."""
 DEFAULTS = {
@@ -54,33 +56,33 @@ class UnknownFault(ParityError):
     """A fault that is not in the catalogue."""
 
 
-def chosen_faults(name: str | None, rng: random.Random, rounds: int, minutes: float) -> list[Fault]:
-    """The faults of the rounds: the named one, or every one once before any comes again, in the order of the seed."""
-    if name == LOAD:
-        return [load(minutes)]
-    known = faults()
-    if name is None:
-        order: list[Fault] = []
-        while len(order) < rounds:
-            order += rng.sample(list(known.values()), len(known))
-        return order[:rounds]
-    if name not in known:
-        raise UnknownFault(f"There is no fault {name!r}. There are: {', '.join([*known, LOAD])}.")
-    return [known[name]] * rounds
+def chosen_faults(names: Sequence[str], rng: random.Random, rounds: int | None, minutes: float) -> list[Fault]:
+    """The faults of the rounds: those that are named, in their order, or all in the order of the seed; then again."""
+    known = {**faults(), LOAD: load(minutes)}
+    for name in names:
+        if name not in known:
+            raise UnknownFault(f"There is no fault {name!r}. There are: {', '.join(known)}.")
+    if names:
+        named = cycle(known[name] for name in names)
+        return [next(named) for _ in range(rounds or len(names))]
+    order: list[Fault] = []
+    while len(order) < (rounds or ROUNDS):
+        order += rng.sample(list(faults().values()), len(faults()))
+    return order[: rounds or ROUNDS]
 
 
 def chaos(
-    lake: Lake, *, seed: int, rounds: int, fault: str | None, minutes: float, say: Callable[[str], None]
+    lake: Lake, order: Sequence[Fault], *, seed: int, minutes: float, say: Callable[[str], None]
 ) -> Iterator[Round]:
     """The rounds, one after the other as they end. A broken promise ends them with a Violation.
 
-    `minutes` is the length of the one round with `load`.
+    `minutes` is the length of a round with `load`.
     """
-    rng = random.Random(f"{seed} faults")
-    order = chosen_faults(fault, rng, rounds, minutes)
-    files = files_for(minutes) if fault == LOAD else (len(order) + 2) * PORTION * 2
-    events = files * (LOADED_FILE if fault == LOAD else SMALL_FILE)
-    environment = {**DEFAULTS, **(HEAP if fault == LOAD else {}), **os.environ}
+    rng = random.Random(f"{seed} moments")
+    loads = sum(fault.name == LOAD for fault in order)
+    files = loads * files_for(minutes) + (len(order) + 2) * PORTION * 2
+    events = files * (LOADED_FILE if loads else SMALL_FILE)
+    environment = {**DEFAULTS, **(HEAP if loads else {}), **os.environ}
     begun = time.monotonic()
     with _system(lake, environment, seed=seed, files=files, events=events, rng=rng) as (system, reader):
         say("Simulator, ingestion, streams and a reader are at work")

@@ -22,9 +22,15 @@ def chaos(
         Path, typer.Option(help="Directory of the run; one that `parity chaos` made is cleared.", metavar="DIR")
     ] = Path("chaos-lake"),
     seed: Annotated[int, typer.Option(help="Same seed: same game, same faults, same moments.")] = 7,
-    rounds: Annotated[int, typer.Option(min=1, help="Faults, each with its recovery and its proof.")] = 5,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Faults, each with its recovery and its proof.", show_default="5, or each --fault once"
+        ),
+    ] = None,
     fault: Annotated[
-        str | None, typer.Option(help="This fault in every round; `list` names them all.", metavar="NAME")
+        list[str] | None,
+        typer.Option(help="Only this fault; may be repeated, `list` names them all. Drawn by default.", metavar="NAME"),
     ] = None,
     minutes: Annotated[float, typer.Option(min=1.0, help="How long the fault `load` goes on.")] = 5.0,
 ) -> None:
@@ -34,20 +40,20 @@ def chaos(
     from chaos.run import chaos as rounds_of
     from chaos.violation import Violation
 
-    if fault == "list":
+    if fault == ["list"]:
         answers.print("\n".join([*faults(), LOAD]), highlight=False)
         return
     begun, done, broken = time.monotonic(), 0, None
     with told_errors(lake / "logs" / "chaos.log"), interrupted_by_signals():
-        chosen_faults(fault, random.Random(), 1, minutes)  # a misspelt one is told before anything is cleared
+        order = chosen_faults(fault or [], random.Random(f"{seed} faults"), rounds, minutes)
         made = fresh(lake, command="chaos")
-        given = {"--lake": lake, "--seed": seed, "--rounds": rounds, "--fault": fault}
-        given |= {"--minutes": f"{minutes:g}"} if fault == LOAD else {}
-        repeat = " ".join(f"{name} {value}" for name, value in given.items() if value is not None)
-        answers.print(f"Seed {seed}. To repeat it: parity chaos {repeat}", highlight=False, soft_wrap=True)
+        repeat = ["parity chaos", f"--lake {lake}", f"--seed {seed}", *(f"--fault {name}" for name in fault or ())]
+        repeat += [f"--rounds {len(order)}"] if rounds else []
+        repeat += [f"--minutes {minutes:g}"] if LOAD in (fault or ()) else []
+        answers.print(f"Seed {seed}. To repeat it: {' '.join(repeat)}", highlight=False, soft_wrap=True)
         try:
             with at_work(made.path, command="chaos"):
-                for each in rounds_of(made, seed=seed, rounds=rounds, fault=fault, minutes=minutes, say=_note):
+                for each in rounds_of(made, order, seed=seed, minutes=minutes, say=_note):
                     done += 1
                     answers.print(_told(each), highlight=False, soft_wrap=True)
         except Violation as violation:

@@ -1,5 +1,6 @@
-"""A stream that is run by other code: the project copied, one aggregation changed, in a process of its own."""
+"""A Parity of other code: the project copied, one line of it changed, run in processes of its own."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -8,7 +9,10 @@ from pathlib import Path
 from short_lived import SHORT_LIVED
 
 PROJECT = Path(__file__).parent.parent
-PACKAGES = ("transformations", "lakehouse", "speed_layer")
+PACKAGES = (
+    "transformations", "lakehouse", "speed_layer", "batch_layer", "reconciliation", "serving", "quality", "chaos", "cli",
+    "simulator",
+)  # fmt: skip
 RIGHT, WRONG = 'F.sum("bubbles").alias("bubbles")', '(F.sum("bubbles") + 1).alias("bubbles")'
 
 STREAM = """
@@ -25,17 +29,22 @@ stream(spark, lake, [catalogue()["team_scores"]], chosen)
 """
 
 
-def stream_team_scores_wrongly(lake: Path, copy: Path) -> None:
-    """Stream `team_scores` into the lake by a copy of the project whose scores are one too high."""
+def changed_copy(copy: Path, module: str, right: str, wrong: str) -> dict[str, str]:
+    """A copy of the project in which `wrong` stands in the place of `right`; returns the environment to run it with."""
     for package in PACKAGES:
         shutil.copytree(PROJECT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
     (copy / ".jars").symlink_to(PROJECT / ".jars")
-    module = copy / "transformations" / "results" / "team_scores.py"
-    honest = module.read_text()
-    module.write_text(honest.replace(RIGHT, WRONG))
-    assert module.read_text() != honest
+    file = copy / module
+    honest = file.read_text()
+    file.write_text(honest.replace(right, wrong))
+    assert file.read_text() != honest
+    return {"PYTHONPATH": str(copy), "PATH": os.environ["PATH"], **SHORT_LIVED}
+
+
+def stream_team_scores_wrongly(lake: Path, copy: Path) -> None:
+    """Stream `team_scores` into the lake by a copy of the project whose scores are one too high."""
+    environment = changed_copy(copy, "transformations/results/team_scores.py", RIGHT, WRONG)
     done = subprocess.run(
-        [sys.executable, "-c", STREAM, str(lake)],
-        cwd=copy, env={"PYTHONPATH": str(copy), "PATH": "/usr/bin:/bin", **SHORT_LIVED}, capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", STREAM, str(lake)], cwd=copy, env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
