@@ -30,6 +30,16 @@ def test_the_page_of_the_catalogue_is_what_the_command_prints() -> None:
     assert written == list(page(DECLARED)), "run `parity results --format markdown > docs/catalogue.md`"
 
 
+def test_the_page_of_faults_has_every_test_of_a_fault() -> None:
+    written = (PROJECT / "docs" / "faults.md").read_text()
+    files = sorted((PROJECT / "tests" / "faults").glob("test_*.py"))
+    missing = [
+        f"{file.name}::{name}" for file in files for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)
+        if f"`{name}`" not in written
+    ]  # fmt: skip
+    assert files and not missing, "run `make faults`"
+
+
 COMMANDS = """
 import sys
 from typer.testing import CliRunner

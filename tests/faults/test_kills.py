@@ -5,7 +5,7 @@ own appears. What is on disk after the kill says that the moment was the one tha
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -14,18 +14,21 @@ from faults.one_run import SCORES, cut_into
 from faults.proof import proven
 from faults.struck import FILES, KILLED, PATIENCE, begun, ingested, landed
 from pyspark.sql import SparkSession
+from typed import parity as typed
 
 from batch_layer.recompute import recompute
 from chaos.processes import Process
 from lakehouse.batches import batch_name, coverage
-from lakehouse.changelogs import boundaries
-from lakehouse.errors import NothingToCompare
+from lakehouse.changelogs import boundaries, changelog_name
+from lakehouse.errors import NothingToCompare, VersionRefused
 from lakehouse.identity import live_epoch
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import position
 from lakehouse.settings import Settings
 from lakehouse.tables import commits
+from reconciliation.versions import versions_compared
 from speed_layer.ingest import ingest
+from speed_layer.replay import replay
 from speed_layer.stream import stream
 
 BATCH = 1
@@ -117,7 +120,7 @@ def test_the_stream_and_its_repair(
     stream(spark, lake, [SCORES], settings)
     seconds = stopwatch()
     verdict = proven(spark, lake, [SCORES], settings)
-    repaired = {said["batch"]: said["late"] for said in commits(lake, f"kappa_{SCORES.id}") if "late" in said}
+    repaired = {said["batch"]: said["late"] for said in commits(lake, changelog_name(SCORES)) if "late" in said}
     assert sorted(repaired) == list(range(FILES)) and repaired[BATCH] > 0
     equal = verdict.results[0].equal
     told = f"{said(left)} {equal} settled keys equal, {sum(repaired.values())} repairs, each once."
@@ -158,6 +161,33 @@ def test_the_batch_layer(
     proven(spark, lake, [SCORES], settings)
     readers = "Readers had the new answer." if newest == FILES else "Readers had the answer of before, whole."
     observe(f"batch, {request.node.callspec.id}", f"{readers} The next recompute replaced it as a whole.", seconds)
+
+
+def test_a_replay(
+    spark: SparkSession, tmp_path: Path, settings: Settings, observe: Observe, stopwatch: Callable[[], float]
+) -> None:
+    """Its static steps are appended before its stream begins; a replay that is killed in between is not taken for whole."""
+    lake, _ = ingested(spark, tmp_path, settings)
+    stream(spark, lake, [SCORES], settings)
+    new = replace(SCORES, version=2)
+    command = ("replay", "--lake", lake.path, "--result", SCORES.name, "--way", "steps")
+    process = begun(lake, command, failpoint=f"replay.appended:{SCORES.name}:0")
+    assert process.wait(PATIENCE) == KILLED, process.said
+    with pytest.raises(VersionRefused, match="has not finished"):
+        stream(spark, lake, [new], settings)
+    with pytest.raises(VersionRefused, match="was begun with --way steps"):
+        replay(spark, lake, new, settings, way="engine")
+    stopwatch()
+    resumed = typed("replay", "--lake", lake.path, "--result", SCORES.name)
+    seconds = stopwatch()
+    assert resumed.exit_code == 0 and "Going on with team_scores@2" in resumed.stderr
+    same = versions_compared(spark, lake, SCORES, new, settings)
+    assert same.status == "same" and same.equal > 0
+    assert len([said for said in commits(lake, changelog_name(new)) if "step" in said]) == 1
+    told = (
+        "Its stream and another way to replay are refused; the same command goes on with it, and no step is done twice."
+    )
+    observe("a replay, after the append of a step", told, seconds)
 
 
 def found(checkpoint: Path, batch: int, *, sink: bool) -> Left:
