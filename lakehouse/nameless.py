@@ -59,14 +59,15 @@ def is_withheld(lake: Lake) -> Column:
 
 def keyed_hash(column: str, key: str) -> str:
     """HMAC-SHA-256 of a text, its first 128 bits, as SQL: a Python function would need Python workers for every micro-batch."""
-    inner, outer = _pads(key.encode())
+    inner, outer = pads(key)
     within = f"unhex(sha2(concat(X'{inner}', cast({column} as binary)), 256))"
     return f"substr(sha2(concat(X'{outer}', {within}), 256), 1, {HEX_DIGITS})"
 
 
-def _pads(key: bytes) -> tuple[str, str]:
-    """The two blocks that HMAC hashes before the text and before the text's hash, in hex."""
-    block = (key if len(key) <= BLOCK else sha256(key).digest()).ljust(BLOCK, b"\0")
+def pads(key: str) -> tuple[str, str]:
+    """The two blocks that HMAC hashes before the text and before the text's hash, in hex: as secret as the key."""
+    given = key.encode()
+    block = (given if len(given) <= BLOCK else sha256(given).digest()).ljust(BLOCK, b"\0")
     inner, outer = (bytes(byte ^ pad for byte in block) for pad in (0x36, 0x5C))
     return inner.hex(), outer.hex()
 

@@ -12,12 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from deliveries import at, heartbeat, land, pop
 from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
 from batch_layer.recompute import recompute
+from cli.main import app
 from lakehouse.errors import BadSettings, SettingsChanged
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import position, waiting
-from lakehouse.nameless import _pads, keyed_hash, named_as
+from lakehouse.nameless import keyed_hash, named_as, pads
 from lakehouse.pseudonyms import pseudonym
 from lakehouse.settings import ClockTolerances, Settings, load_settings
 from lakehouse.tables import read_table
@@ -28,6 +30,7 @@ from reconciliation.reconcile import reconcile
 from reconciliation.verdict import Verdict
 from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
+from speed_layer.nameless import without_names
 from speed_layer.reingest import reingest
 from speed_layer.requeue import Requeued, requeue
 from speed_layer.stream import stream
@@ -176,7 +179,13 @@ def test_the_search_finds_the_ids_in_a_lake_with_names(clear: Lake) -> None:
 
 
 def test_the_key_is_in_no_file_of_the_lake(made: Made) -> None:
-    assert places_of(made.lake, (KEY, *_pads(KEY.encode()))) == []
+    parts = (KEY, KEY.encode().hex(), *pads(KEY))
+    assert places_of(made.lake, (*parts, *map(str.upper, parts))) == []
+
+
+def test_without_a_key_nothing_is_done_to_the_lines(spark: SparkSession) -> None:
+    lines = spark.range(1)
+    assert without_names(lines, settings_with("")) is lines
 
 
 def test_the_layers_agree_and_the_audit_balances_in_every_hour(made: Made) -> None:
@@ -241,10 +250,8 @@ def test_a_log_that_is_built_anew_renames_nobody_a_second_time(spark: SparkSessi
 
 
 def test_a_requeue_takes_what_it_can_read_and_says_where_the_rest_is(
-    spark: SparkSession, made: Made, copy: Lake, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, made: Made, copy: Lake
 ) -> None:
-    from cli import relog
-
     wider = made.settings.model_copy(update={"clock": CLOCK})
     withheld = len(DELIVERIES[1]) - 1
     assert requeue(spark, copy, wider) == Requeued(accepted=1, copies=0, waiting=withheld + 2, withheld=withheld)
@@ -252,10 +259,8 @@ def test_a_requeue_takes_what_it_can_read_and_says_where_the_rest_is(
     assert ahead is not None and ahead.player_id == pseudonym(CAL, KEY.encode())
     assert waiting(spark, copy).count() == withheld + 2
     assert audited(spark, copy, position(copy).version).balanced
-    monkeypatch.setattr(relog, "session_for", lambda *_: spark)
-    with relog.notes.capture() as said:
-        relog.requeue(copy.path)
-    assert f"{withheld} of them could not be judged" in said.get() and "land again, in a new file" in said.get()
+    said = CliRunner().invoke(app, ["requeue", "--lake", str(copy.path)]).output
+    assert f"{withheld} of them could not be judged" in said and "land again, in a new file" in said
 
 
 @pytest.mark.parametrize(
