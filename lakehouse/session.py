@@ -70,6 +70,7 @@ def spark_session(settings: Spark, *, log_file: Path, java_options: str = "") ->
     time.tzset()
     os.environ.pop("SPARK_HOME", None)  # a Spark of the machine's own has other jars
     log_file.parent.mkdir(parents=True, exist_ok=True)
+    logging.raiseExceptions = False  # what cannot be logged, on a full disk, is no reason for another stack trace
     logging.basicConfig(filename=log_file)  # a Ctrl-C in the middle of a call into the JVM is logged with a stack trace
     options = {
         **OPTIONS,

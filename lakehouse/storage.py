@@ -14,6 +14,9 @@ _REFUSALS = {
     "Disk quota exceeded": "the quota is used up",
     "Read-only file system": "it is mounted read-only",
     "Permission denied": "this user may not write there",
+    # Java does not say why a directory could not be made.
+    "DELTA_CANNOT_CREATE_LOG_PATH": "a directory could not be made (the disk is full, read-only, or another user's)",
+    "Mkdirs failed to create": "a directory could not be made (the disk is full, read-only, or another user's)",
 }
 
 

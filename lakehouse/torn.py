@@ -20,7 +20,7 @@ def torn_commit(table: str, version: int, file: Path, *, newest: bool) -> TornCo
     kind = table.partition("_")[0].partition("@")[0]
     again = _AGAIN.get(kind, "run the command that wrote it again")
     without = (
-        f"Without one, all before it is whole: `mv {file} {file}.torn`, then {again}."
+        f"Without one, all before it is whole: `mv {file} {file}.torn; rm -f {_checksum(file)}`, then {again}."
         if newest
         else "Without one, ingest the landing files into a new lake: later commits build upon this one."
     )
@@ -29,3 +29,8 @@ def torn_commit(table: str, version: int, file: Path, *, newest: bool) -> TornCo
         "of Parity appears as a whole or not at all, so the disk or another program did that. Nothing was written. Put the "
         f"file back from a backup. {without}"
     )
+
+
+def _checksum(file: Path) -> Path:
+    """Hadoop's own, beside the file. Left behind, it makes Delta believe that the commit is there."""
+    return file.with_name(f".{file.name}.crc")

@@ -67,9 +67,13 @@ def _row(each: dict[str, Any]) -> str:
 
 def main(directory: Path, target: Path) -> None:
     observed = observations(directory)
-    missing = [f"{group}::{name}" for group in GROUPS for name in tests_of(HERE / group) if f"{group}::{name}" not in observed]
+    missing = [
+        f"{group}::{name}" for group in GROUPS for name in tests_of(HERE / group) if f"{group}::{name}" not in observed
+    ]
     if missing:
-        sys.exit(f"Nothing was observed by {', '.join(missing)}. Run all tests of faults with FAULTS_OBSERVED={directory}.")
+        sys.exit(
+            f"Nothing was observed by {', '.join(missing)}. Run all tests of faults with FAULTS_OBSERVED={directory}."
+        )
     target.write_text(page(observed))
 
 

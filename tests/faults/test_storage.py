@@ -1,5 +1,6 @@
 """Storage that refuses, tears, or is cleaned up meanwhile"""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -115,28 +116,27 @@ def test_a_torn_commit(
     stream(spark, lake, [SCORES], settings)
     recompute(spark, lake, SCORES, settings)
 
-    def torn(table: str) -> Path:
+    def torn(table: str) -> None:
         file = Path(lake.table(table)) / "_delta_log" / f"{newest(lake, table):020d}.json"
         content = file.read_bytes()
         file.write_bytes(content[: int(len(content) * length)])
-        return file
 
-    batch = torn(batch_name(SCORES))
-    with pytest.raises(TornCommit, match=r"`mv .*` computes it anew|`mv .*\.torn`, then `parity recompute"):
+    torn(batch_name(SCORES))
+    with pytest.raises(TornCommit, match="then `parity recompute") as refused:
         recompute(spark, lake, SCORES, settings)
-    batch.rename(f"{batch}.torn")
+    put_aside(refused.value)
     recompute(spark, lake, SCORES, settings)
 
-    changes = torn(changelog_name(SCORES))
-    with pytest.raises(TornCommit, match=r"`mv .*\.torn`, then `parity stream … --rebuild`"):
+    torn(changelog_name(SCORES))
+    with pytest.raises(TornCommit, match="then `parity stream … --rebuild`") as refused:
         stream(spark, lake, [SCORES], settings)
-    changes.rename(f"{changes}.torn")
+    put_aside(refused.value)
     stream(spark, lake, [SCORES], settings, rebuild=True)
 
-    log = torn(EVENTS)
-    with pytest.raises(TornCommit, match=r"`mv .*\.torn`, then `parity ingest … --rebuild`"):
+    torn(EVENTS)
+    with pytest.raises(TornCommit, match="then `parity ingest … --rebuild`") as refused:
         ingest(spark, lake, landing, settings)
-    log.rename(f"{log}.torn")
+    put_aside(refused.value)
     ingest(spark, lake, landing, settings, rebuild=True)
     stream(spark, lake, [SCORES], settings, rebuild=True)
     proven(spark, lake, [SCORES], settings)
@@ -145,6 +145,13 @@ def test_a_torn_commit(
         "Every command that meets it refuses, and names the file to put aside and the command that writes it again. Both "
         "together lose nothing.",
     )
+
+
+def put_aside(refused: TornCommit) -> None:
+    """Do what the refusal says, word for word."""
+    said = re.search(r"`(mv .*?)`", str(refused))
+    assert said is not None
+    subprocess.run(["sh", "-c", said[1]], check=True)
 
 
 def test_compaction_under_those_who_hold_older_versions(
