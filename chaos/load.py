@@ -27,8 +27,11 @@ BURST = 0.1
 """The part of the run that is ten times as fast."""
 SAMPLE = 5.0
 MEGABYTE = 1024 * 1024
-GROWTH, SLACK = 1.25, 64 * MEGABYTE
-"""What the last part of the run may need of what the part before the burst has needed, and what does not matter at all."""
+LIMIT = 1536 * MEGABYTE
+"""What a writer may hold at any moment: its heap, and as much again for code, buffers and Python."""
+GROWTH, SLACK, STEADY = 1.25, 64 * MEGABYTE, 10.0
+"""In a run of so many minutes or more: what its last part may need of what the part before the burst has needed, and what
+does not matter. In a shorter one a JVM is still warming up."""
 HEAP = {"PARITY_SPARK__OPTIONS": '{"spark.driver.memory": "768m"}'}
 """A JVM takes what it is given. With little, what would grow without bound ends the process instead of the run."""
 
@@ -109,11 +112,16 @@ def _judged(samples: list[Sample], minutes: float) -> str:
     told = []
     for name in ("ingest", "stream", "state"):
         before, after = (median(getattr(sample, name) for sample in part) for part in (early, late))
-        if after > before * GROWTH and after - before > SLACK:
+        most = max(getattr(sample, name) for sample in samples)
+        if most > LIMIT:
+            raise Violation(f"{name} held {most / MEGABYTE:.0f} MB, more than {LIMIT / MEGABYTE:.0f}")
+        if minutes >= STEADY and after > before * GROWTH and after - before > SLACK:
             raise Violation(
                 f"{name} grew from {before / MEGABYTE:.0f} to {after / MEGABYTE:.0f} MB in {minutes:g} minutes"
             )
-        told.append(f"{name} {before / MEGABYTE:.0f} MB before the burst, {after / MEGABYTE:.0f} MB at the end")
+        told.append(
+            f"{name} {before / MEGABYTE:.0f} MB before the burst, {after / MEGABYTE:.0f} MB at the end, {most / MEGABYTE:.0f} MB at most"
+        )
     waiting, left = max(sample.waiting for sample in samples), samples[-1].waiting
     return (
         f"{minutes:g} minutes of load, a tenth of it {FASTER} times as fast: up to {waiting} landing files waited on disk, "

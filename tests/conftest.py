@@ -19,6 +19,7 @@ LONGEST_FIRST = (
     "test_notebooks.py",
     "test_chaos_command.py",
     "test_kills.py",
+    "test_bounds.py",
     "test_checkpoints.py",
     "test_storage.py",
     "test_instances.py",
