@@ -119,9 +119,8 @@ def _judged(samples: list[Sample], minutes: float) -> str:
             raise Violation(
                 f"{name} grew from {before / MEGABYTE:.0f} to {after / MEGABYTE:.0f} MB in {minutes:g} minutes"
             )
-        told.append(
-            f"{name} {before / MEGABYTE:.0f} MB before the burst, {after / MEGABYTE:.0f} MB at the end, {most / MEGABYTE:.0f} MB at most"
-        )
+        before, after, most = (round(size / MEGABYTE) for size in (before, after, most))
+        told.append(f"{name} {before} MB before the burst, {after} MB at the end, {most} MB at most")
     waiting, left = max(sample.waiting for sample in samples), samples[-1].waiting
     return (
         f"{minutes:g} minutes of load, a tenth of it {FASTER} times as fast: up to {waiting} landing files waited on disk, "
