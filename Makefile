@@ -12,6 +12,7 @@ ROUNDS ?= 40
 MINUTES ?= 60
 # Small lakes: generating code for a plan takes longer than interpreting it.
 QUICK := PARITY_SPARK__COMPILER=quick
+PARALLEL := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 NOTEBOOKS := $(filter-out notebooks/slides.py,$(wildcard notebooks/*.py))
 COMPILE := .venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header
@@ -34,7 +35,7 @@ airflow: setup .airflow/.ready ## Start Airflow on loopback: make airflow [LAKE=
 	@$(QUICK) .airflow/bin/python infra/airflow/start.py --lake "$(LAKE)" --landing "$(LANDING)" --port "$(PORT)"
 
 test: setup .airflow/.ready browser ## Run all tests
-	@$(QUICK) .venv/bin/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder --durations=15
+	@$(QUICK) .venv/bin/python -m pytest $(PARALLEL) --durations=15
 
 check: setup .airflow/.ready ## Lint, types, and the direction of imports
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy && .venv/bin/lint-imports
@@ -54,13 +55,13 @@ bench: setup ## Measure throughput, CPU, memory, the API and freshness; takes an
 	@.venv/bin/python -m benchmarks.freshness
 
 chaos: setup ## Break it for hours, from a seed: the whole fault matrix, every fault of the runner, an hour of load
-	@$(QUICK) .venv/bin/python -m pytest tests/faults tests/chaos -m "chaos or not chaos"
+	@$(QUICK) .venv/bin/python -m pytest $(PARALLEL) tests/faults tests/chaos -m "chaos or not chaos"
 	@.venv/bin/parity chaos --seed "$(SEED)" --rounds "$(ROUNDS)"
 	@.venv/bin/parity chaos --seed "$(SEED)" --fault load --minutes "$(MINUTES)"
 
 faults: setup ## Write docs/faults.md from what the tests of faults observe
 	@rm -rf .faults
-	@FAULTS_OBSERVED="$(CURDIR)/.faults" $(QUICK) .venv/bin/python -m pytest tests/faults -m "chaos or not chaos"
+	@FAULTS_OBSERVED="$(CURDIR)/.faults" $(QUICK) .venv/bin/python -m pytest $(PARALLEL) tests/faults -m "chaos or not chaos"
 	@.venv/bin/python tests/faults/document.py .faults docs/faults.md
 
 browser: ## Install headless Chromium and its driver from Debian's packages, for tests of pages

@@ -1,6 +1,7 @@
 """Commands of Parity as processes of their own: Python and its JVM in one process group, so that a fault strikes both."""
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
@@ -13,6 +14,8 @@ from pathlib import Path
 
 GRACE = 30.0
 KEPT_LINES = 50
+_LIBC = ctypes.CDLL(None)
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG, of Linux
 
 
 class Process:
@@ -31,6 +34,7 @@ class Process:
             text=True,
             errors="replace",
             start_new_session=True,
+            preexec_fn=_end_with_the_parent,
         )
         self._listener = threading.Thread(target=self._listen, args=(log,), daemon=True)
         self._listener.start()
@@ -92,3 +96,8 @@ class Process:
                 self._said.append(line.rstrip("\n"))
                 file.write(line)
                 file.flush()
+
+
+def _end_with_the_parent() -> None:
+    """In the child: a run that is killed itself leaves no writer behind. Its JVM ends when Python is gone."""
+    _LIBC.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)

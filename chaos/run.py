@@ -28,7 +28,7 @@ from lakehouse.lake import Lake
 
 LOAD = "load"
 ROUNDS = 5
-SMALL_FILE, LOADED_FILE = 60, 1500
+SMALL_FILE, LOADED_FILE = 60, 500
 """Events in a landing file."""
 DEFAULTS = {
     "PARITY_SPARK__COMPILER": "quick",
