@@ -13,6 +13,7 @@ from lakehouse.settings import Settings
 from speed_layer.ingest import ingest
 
 PATIENCE = 180.0
+SOON = 0.002
 KILLED, REFUSED = -9, 2
 FILES = 4
 

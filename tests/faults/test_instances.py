@@ -4,6 +4,7 @@ A writer holds a lock of the operating system, which a stopped process keeps and
 the lock's file, so that two are at work, then transaction ids and epochs refuse the one that was overtaken.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from faults.observations import Observe
 from faults.one_run import SCORES, cut_into
 from faults.proof import proven
-from faults.struck import PATIENCE, REFUSED, begun, ingested, landed
+from faults.struck import PATIENCE, REFUSED, SOON, begun, ingested, landed
 from pyspark.sql import SparkSession
 
 from chaos.processes import Process
@@ -38,6 +39,7 @@ def stopped(lake: Lake, command: list[str | Path], place: str) -> Iterator[Proce
     try:
         while not process.is_stopped():
             assert process.code is None, process.said
+            time.sleep(SOON)
         yield process
     finally:
         process.end()

@@ -4,6 +4,7 @@ Inside a micro-batch the process kills itself at a failpoint; between two of the
 own appears. What is on disk after the kill says that the moment was the one that was meant.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from faults.observations import Observe
 from faults.one_run import SCORES, cut_into
 from faults.proof import proven
-from faults.struck import FILES, KILLED, PATIENCE, begun, ingested, landed
+from faults.struck import FILES, KILLED, PATIENCE, SOON, begun, ingested, landed
 from pyspark.sql import SparkSession
 from typed import parity as typed
 
@@ -60,6 +61,7 @@ def killed_twice(start: Callable[[str], Process], where: str, seen: Callable[[],
         if where == "seen":
             while not seen():
                 assert process.code is None, process.said
+                time.sleep(SOON)
             process.kill()
         assert process.wait(PATIENCE) == KILLED, process.said
 
