@@ -4,6 +4,7 @@ What cannot be taken in at once has to wait on disk, as landing files. Memory an
 time, so after the first part of the run neither may grow with it.
 """
 
+import contextlib
 import random
 import time
 from collections.abc import Iterator
@@ -95,9 +96,16 @@ def _sample(system: System, at: float) -> Sample:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process and what it started hold."""
+    """Bytes of memory that a process and what it started hold, shared ones counted once.
+
+    The JVM starts helpers that have all of its memory for a moment.
+    """
+    held = 0
     process = psutil.Process(pid)
-    return sum(each.memory_info().rss for each in (process, *process.children(recursive=True)))
+    for each in (process, *process.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            held += each.memory_full_info().pss
+    return held
 
 
 def _files(directory: Path) -> Iterator[Path]:

@@ -73,7 +73,9 @@ def ingest(
                 landings.note()
 
         def sink(rows: DataFrame, batch: int) -> int:
-            return ingest_batch(rows.sparkSession, batch, lake, settings, ingested_at=clock(batch))
+            taken = ingest_batch(rows.sparkSession, batch, lake, settings, ingested_at=clock(batch))
+            failpoint(rows.sparkSession, "ingest.appended", "events", batch)
+            return taken
 
         source = (
             spark.readStream.schema(MANIFEST)

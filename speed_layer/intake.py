@@ -84,7 +84,6 @@ def take_in(
             duplicates=duplicates,
             quarantined=quarantined,
         )
-        failpoint(spark, "ingest.appended", "events", batch)
 
 
 @contextmanager

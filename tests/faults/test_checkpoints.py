@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from deliveries import land, pop
 from faults.observations import Observe
-from faults.one_run import SCORES, SESSIONS, cut_into
+from faults.one_run import SCORES, cut_into
 from faults.proof import lines, proven
-from faults.struck import landed
+from faults.struck import FILES, landed
 from pyspark.sql import SparkSession
 
 import speed_layer.intake
@@ -31,8 +31,7 @@ from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 
 ENOUGH_IS_LEFT = ("commit-log-lost",)
-RESULTS = [SCORES, SESSIONS]
-WITHOUT_STATE = [damage for damage in DAMAGES if not damage.stateful]
+QUICK = ("commit-log-lost", "offsets-torn", "state-corrupt", "checkpoint-lost")
 
 
 @pytest.fixture
@@ -47,17 +46,22 @@ def streamed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> P
     home, settings = tmp_path_factory.mktemp("checkpoints"), cut_into(load_settings(), 1)
     landing, lake = landed(home / "landing"), create_lake(home / "lake")
     ingest(spark, lake, landing, settings, files_per_batch=1)
-    stream(spark, lake, RESULTS, settings)
+    stream(spark, lake, [SCORES], settings)
     land(landing, "last.jsonl", [pop("last", 2400), pop("last-late", 100)])
     ingest(spark, lake, landing, settings)
     return lake.path
 
 
-def named(damage: Damage) -> str:
-    return damage.name
+def cases(*, stateful: bool) -> list[Any]:
+    """Every damage; those that take the same way as another one are for `make chaos`."""
+    return [
+        pytest.param(damage, id=damage.name, marks=() if damage.name in QUICK else pytest.mark.chaos)
+        for damage in DAMAGES
+        if stateful or not damage.stateful
+    ]
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=named)
+@pytest.mark.parametrize("damage", cases(stateful=True))
 def test_of_a_stream(
     spark: SparkSession, streamed: Path, tmp_path: Path, settings: Settings, damage: Damage,
     observe: Observe, stopwatch: Callable[[], float],
@@ -68,7 +72,7 @@ def test_of_a_stream(
     before = newest(lake, table)
     if damage.name in ENOUGH_IS_LEFT:
         stopwatch()
-        stream(spark, lake, RESULTS, settings)
+        stream(spark, lake, [SCORES], settings)
         assert live_epoch(lake, SCORES) == epoch
         said = "The next `parity stream` runs the last micro-batch again, which changes nothing, and goes on."
     else:
@@ -82,12 +86,12 @@ def test_of_a_stream(
         assert live_epoch(lake, SCORES).number == epoch.number + 1
         said = "Refused, nothing written; `parity stream … --rebuild` computes the result anew from the log in a new epoch."
     seconds = stopwatch()
-    stream(spark, lake, RESULTS, settings)
-    proven(spark, lake, RESULTS, settings)
+    stream(spark, lake, [SCORES], settings)
+    proven(spark, lake, [SCORES], settings)
     observe(f"stream: {damage.said}", said, seconds)
 
 
-@pytest.mark.parametrize("damage", WITHOUT_STATE, ids=named)
+@pytest.mark.parametrize("damage", cases(stateful=False))
 def test_of_ingestion(
     spark: SparkSession, tmp_path: Path, settings: Settings, damage: Damage,
     observe: Observe, stopwatch: Callable[[], float],
@@ -112,7 +116,7 @@ def test_of_ingestion(
             "the log has is skipped."
         )
     seconds = stopwatch()
-    assert position(lake).batch == 4
+    assert position(lake).batch == FILES
     ingest(spark, lake, landing, settings)
     stream(spark, lake, [SCORES], settings)
     proven(spark, lake, [SCORES], settings)
@@ -155,8 +159,7 @@ def test_of_ingestion_with_its_manifests(
     landing, lake = landed(tmp_path / "landing"), create_lake(tmp_path / "lake")
     ingest(spark, lake, landing, settings, files_per_batch=1)
     before = _state(lake)
-    for number in (2, 3):
-        (lake.landings / f"{number:08d}.json").unlink()
+    (lake.landings / f"{FILES - 1:08d}.json").unlink()
     for rebuild in (False, True):
         with pytest.raises(ParityError, match=r"Manifests of landing files are gone: .* Put them back from a backup"):
             ingest(spark, lake, landing, settings, rebuild=rebuild)

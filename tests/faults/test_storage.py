@@ -52,7 +52,7 @@ def test_the_disk_is_full_when_ingestion_commits(
     observe("ingestion: the disk is full at its commit", said, seconds)
 
 
-@pytest.mark.parametrize("writer", ["stream", "batch"])
+@pytest.mark.parametrize("writer", ["stream", pytest.param("batch", marks=pytest.mark.chaos)])
 def test_the_disk_is_full_when_a_layer_commits(
     spark: SparkSession,
     tmp_path: Path,
@@ -89,6 +89,7 @@ def starved(lake: Lake, command: tuple[str | Path, ...], place: str) -> str:
     )
 
 
+@pytest.mark.chaos
 def test_a_directory_that_cannot_be_written_to(
     spark: SparkSession, tmp_path: Path, settings: Settings, observe: Observe
 ) -> None:
@@ -107,7 +108,9 @@ def test_a_directory_that_cannot_be_written_to(
     observe("stream: the tables are mounted read-only", "Refused with what the disk said; the next start goes on.")
 
 
-@pytest.mark.parametrize("length", [0.5, 0.0], ids=["half", "empty"])
+@pytest.mark.parametrize(
+    "length", [pytest.param(0.5, id="half"), pytest.param(0.0, id="empty", marks=pytest.mark.chaos)]
+)
 def test_a_torn_commit(
     spark: SparkSession, tmp_path: Path, settings: Settings, length: float, observe: Observe
 ) -> None:

@@ -1,7 +1,6 @@
 """The stream on a small log: late events repaired or dropped, and everything that makes it refuse to go on."""
 
 import shutil
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from lakehouse.errors import (
     NothingToCompare,
     SettingsChanged,
     StaleEpoch,
-    StreamFailed,
 )
 from lakehouse.identity import current_epoch, live_epoch
 from lakehouse.lake import Lake, create_lake
@@ -28,7 +26,6 @@ from lakehouse.locks import exclusive
 from lakehouse.settings import Lateness, Settings, Stream, load_settings
 from lakehouse.tables import newest, read_table
 from speed_layer.ingest import ingest
-from speed_layer.intake import judge_of, judged, take_in
 from speed_layer.stream import stream
 from transformations.durations import to_millis
 from transformations.result import Result
@@ -222,39 +219,6 @@ def test_a_lost_checkpoint_is_refused_and_a_rebuild_gives_the_same_view(spark: S
     assert {row.epoch: row["count"] for row in kept.collect()} == {1: 6, 2: 5}
     assert kappa(spark, caught_up, LEVELS) == {}
     assert live_epoch(caught_up, LEVELS).number == 1
-
-
-def emptied(file: Path) -> None:
-    file.write_bytes(b"")
-
-
-def last_offsets(checkpoint: Path) -> Path:
-    return max((checkpoint / "offsets").iterdir(), key=lambda file: int(file.name) if file.name.isdigit() else -1)
-
-
-DAMAGES: dict[str, Callable[[Path], object]] = {
-    "its state is gone": lambda checkpoint: shutil.rmtree(checkpoint / "state"),
-    "its newest offsets are empty": lambda checkpoint: emptied(last_offsets(checkpoint)),
-    "its metadata is empty": lambda checkpoint: emptied(checkpoint / "metadata"),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
-def test_a_torn_checkpoint_is_told_with_the_command_that_rebuilds_it(
-    spark: SparkSession, caught_up: Lake, damage: Callable[[Path], object]
-) -> None:
-    line = [(pop("more", 420, bubbles=5), "5 more.jsonl", 0, 1, 4, START)]
-    columns = "value string, file string, place long, line long, batch long, ingested_at timestamp"
-    settings = load_settings()  # not by ingestion: Spark's file source knows the path of a lake, and this is a copy
-    take_in(spark, caught_up, judged(spark.createDataFrame(line, columns), settings), 4, judge_of(settings))
-    before = newest(caught_up, changelog_name(SCORES))
-    damage(live_epoch(caught_up, SCORES).checkpoint)
-    with pytest.raises((StreamFailed, CheckpointLost), match="--result team_scores@1 --rebuild"):
-        stream(spark, caught_up, [SCORES], settings_of())
-    assert newest(caught_up, changelog_name(SCORES)) == before
-
-    stream(spark, caught_up, [SCORES], settings_of(), rebuild=True)
-    assert kappa(spark, caught_up) == CORRECTED | {("blue", 420): (5, 1, 5, 5, 1)}
 
 
 def test_a_view_stays_in_its_epoch_while_a_rebuild_begins(spark: SparkSession, caught_up: Lake) -> None:
