@@ -24,7 +24,7 @@ from lakehouse.nameless import agree_on_key
 from lakehouse.queries import Query, run
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
-from speed_layer.intake import begun_at, judge_of, judged, take_in
+from speed_layer.intake import Attempt, begun, judge_of, judged, take_in
 from speed_layer.lines import numbered, read_lines
 from speed_layer.nameless import without_names
 
@@ -109,19 +109,20 @@ def ingest_batch(spark: SparkSession, batch: int, lake: Lake, settings: Settings
     before = position(lake)
     if batch <= before.batch:
         return 0
-    files, begun = manifest(lake, batch), begun_at(lake, batch)
-    if begun is None:
+    files, attempt = manifest(lake, batch), begun(lake, batch)
+    if attempt is None:
         files = as_noted(files)
+        attempt = Attempt(ingested_at, tuple(each.place for each in files))
     else:
-        # What the first attempt has put aside was judged at its time. A checkpoint that was made anew has another one.
-        ingested_at = begun
+        # The first attempt has put lines aside. By another clock, or from other files, they could be in the log as well.
+        files = [each for each in files if each.place in attempt.places]
         refuse_changed_since(files, batch)
-    landed = read_lines(spark, files, batch=batch, ingested_at=ingested_at)
+    landed = read_lines(spark, files, batch=batch, ingested_at=attempt.clock)
     failpoint(spark, "ingest.read", "events", batch)
     # Judged before they are numbered: numbering brings the lines of a file together, and on one core.
     lines = numbered(without_names(judged(landed, settings), settings))
     judge = judge_of(settings)
-    take_in(spark, lake, lines, batch, judge, begun=ingested_at, check=lambda: refuse_changed(files))
+    take_in(spark, lake, lines, batch, judge, attempt=attempt, check=lambda: refuse_changed(files))
     return position(lake).lines - before.lines
 
 

@@ -45,6 +45,16 @@ def clock_of(settings: Settings) -> Clock:
     )
 
 
+class Attempt(NamedTuple):
+    """What an attempt at a micro-batch goes by: the clock that judges it, and the places of the files that it reads."""
+
+    clock: datetime
+    places: tuple[int, ...]
+
+    def as_said(self) -> dict[str, Any]:
+        return {"clock": to_millis(self.clock), "places": list(self.places)}
+
+
 def take_in(
     spark: SparkSession,
     lake: Lake,
@@ -52,13 +62,12 @@ def take_in(
     batch: int,
     judge: Judge,
     *,
-    begun: datetime | None = None,
+    attempt: Attempt | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> None:
     """Append judged `lines`, whose order of arrival is (`place`, `line`), as micro-batch `batch` of the log.
 
-    `begun` is the clock that they were judged by, if it is one for all of them. `check` is called when all of them have
-    been read, and none is written.
+    `attempt` is what a retry has to do the same with. `check` is called when all lines have been read, and none is written.
     """
     _refuse_another_judge(lake, batch, judge)
     with kept(lines) as lines, kept(first_arrivals(spark, lake, lines.where("reason is null"))) as placed:
@@ -71,7 +80,7 @@ def take_in(
         quarantined, duplicates = found["broken"].lines + found["differing"].lines, found["copies"].lines
         for table, rows, count in ((QUARANTINE, rejected, quarantined), (DUPLICATES, placed.where("copy"), duplicates)):
             if count:
-                said = {"batch": batch, "judge": judge, "begun": None if begun is None else to_millis(begun)}
+                said = {"batch": batch, "judge": judge, "attempt": None if attempt is None else attempt.as_said()}
                 append(spark, lake, lake.of_log(table), as_rows(rows, table), transaction=transaction, metadata=said)
         failpoint(spark, "ingest.sidelined", "events", batch)
         append_events(
@@ -99,12 +108,12 @@ def kept(rows: DataFrame) -> Iterator[DataFrame]:
         rows.unpersist()
 
 
-def begun_at(lake: Lake, batch: int) -> datetime | None:
-    """The clock that a micro-batch was judged by when it was begun, if that has left something in the tables."""
+def begun(lake: Lake, batch: int) -> Attempt | None:
+    """How a micro-batch was begun, if that has left something in the tables."""
     for table in (QUARANTINE, DUPLICATES):
         said = next(commits(lake, lake.of_log(table)), {})
-        if said.get("batch") == batch and said.get("begun") is not None:
-            return from_millis(said["begun"])
+        if said.get("batch") == batch and said.get("attempt") is not None:
+            return Attempt(from_millis(said["attempt"]["clock"]), tuple(said["attempt"]["places"]))
     return None
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from elsewhere import nowhere as nowhere
-from faults.observations import Observe
+from observations import Observe
 
 VARIABLE = "FAULTS_OBSERVED"
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from faults.observations import Observe
+from observations import Observe
 from processes import environment
 
 SAID = re.compile(r"up to (\d+) landing files waited on disk, .*no revision twice", re.DOTALL)

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 from deliveries import land, pop
-from faults.observations import Observe
-from faults.one_run import SCORES, cut_into
-from faults.proof import lines, proven
-from faults.struck import FILES, landed
+from observations import Observe
+from one_run import SCORES, cut_into
+from proof import lines, proven
 from pyspark.sql import SparkSession
+from struck import FILES, landed
 
 import speed_layer.intake
 from chaos.damages import DAMAGES, Damage

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from faults.observations import Observe
-from faults.one_run import SCORES, cut_into
-from faults.proof import proven
-from faults.struck import PATIENCE, REFUSED, SOON, begun, ingested, landed
+from observations import Observe
+from one_run import SCORES, cut_into
+from proof import proven
 from pyspark.sql import SparkSession
+from struck import PATIENCE, REFUSED, SOON, begun, ingested, landed
 
 from chaos.processes import Process
 from lakehouse.changelogs import changelog_name

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from faults.observations import Observe
-from faults.one_run import SCORES, cut_into
-from faults.proof import proven
-from faults.struck import FILES, KILLED, PATIENCE, SOON, begun, ingested, landed
+from observations import Observe
+from one_run import SCORES, cut_into
+from proof import proven
 from pyspark.sql import SparkSession
+from struck import FILES, KILLED, PATIENCE, SOON, begun, ingested, landed
 from typed import parity as typed
 
 from batch_layer.recompute import recompute

@@ -161,6 +161,36 @@ def test_a_file_that_is_replaced_between_two_attempts_of_a_batch_is_refused_unti
     )
 
 
+def test_a_file_that_was_left_out_does_not_hold_up_the_batch_that_died_half_way(
+    spark: SparkSession,
+    lake: Lake,
+    landing: Path,
+    settings: Settings,
+    observe: Observe,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It had changed before it was read: no line of it was put aside, so it need not be what it was."""
+    land(landing, "x.jsonl", SOUND)
+    land(landing, "y.jsonl", ["nonsense", pop("y", 200)])
+    note_landings(lake, landing, files_per_batch=2)
+    replaced(landing)
+
+    def died(*_: object, **__: object) -> None:
+        raise RuntimeError("died here")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(speed_layer.intake, "append_events", died)
+        with pytest.raises(StreamFailed, match="died here"):
+            ingest(spark, lake, landing, settings)
+    one_run(spark, lake, landing, [SCORES], settings)
+    assert ids(spark, lake, "events") == ["a", "beat", "c", "y"]
+    observe(
+        "A landing file replaced before it was read, in a micro-batch that died half-way",
+        "The retry finishes with the files that were read; the replaced one comes with the micro-batch that notes it again. "
+        + agree_without_audit(spark, lake, settings),
+    )
+
+
 def test_a_file_that_grows_after_it_was_read_adds_its_new_lines_and_the_old_ones_are_copies(
     spark: SparkSession, lake: Lake, landing: Path, settings: Settings, observe: Observe
 ) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from deliveries import heartbeat, land, pop
-from faults.observations import Observe
-from faults.one_run import SCORES, answer, cut_into
-from faults.proof import proven
-from faults.struck import PATIENCE, REFUSED, begun, ingested, landed
+from observations import Observe
+from one_run import SCORES, answer, cut_into
 from processes import environment
+from proof import proven
 from pyspark.sql import SparkSession
+from struck import PATIENCE, REFUSED, begun, ingested, landed
 
 from batch_layer.recompute import recompute
 from lakehouse.batches import batch_name
