@@ -45,6 +45,7 @@ def stopped(lake: Lake, command: list[str | Path], place: str) -> Iterator[Proce
         process.end()
 
 
+@pytest.mark.chaos
 def test_a_second_ingestion_beside_a_paused_one_and_one_that_took_over(
     spark: SparkSession, tmp_path: Path, settings: Settings, observe: Observe, stopwatch: Callable[[], float]
 ) -> None:
