@@ -108,6 +108,7 @@ def test_a_storm_in_which_half_of_the_events_come_a_day_late_is_repaired(
     )
 
 
+@pytest.mark.chaos
 def test_a_backlog_of_a_day_is_the_same_log_in_one_micro_batch_and_in_many(
     spark: SparkSession, tmp_path: Path, settings: Settings, observe: Observe
 ) -> None:

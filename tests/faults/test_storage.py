@@ -37,6 +37,7 @@ def settings() -> Settings:
     return cut_into(load_settings(), 1)
 
 
+@pytest.mark.chaos
 def test_the_disk_is_full_when_ingestion_commits(
     spark: SparkSession, tmp_path: Path, settings: Settings, observe: Observe, stopwatch: Callable[[], float]
 ) -> None:
