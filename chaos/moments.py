@@ -10,8 +10,8 @@ from pathlib import Path
 
 from chaos.system import System, Writer
 from lakehouse.batches import batch_name
+from lakehouse.commits import newest
 from lakehouse.log import EVENTS
-from lakehouse.tables import newest
 from transformations.result import Result
 
 Seen = Callable[[], bool]

@@ -9,9 +9,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
+from lakehouse.commits import commits
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
-from lakehouse.tables import commits, read_table
+from lakehouse.tables import read_table
 from transformations.kind import COLUMN_TYPES
 from transformations.kinds import fields
 from transformations.result import Result

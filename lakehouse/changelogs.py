@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.commits import commits, lasting
 from lakehouse.errors import NothingToCompare
 from lakehouse.identity import Epoch, live_epoch
 from lakehouse.identity import changelog_name as changelog_name  # the table's name is known there, and asked for here
 from lakehouse.lake import Lake
 from lakehouse.log import position
-from lakehouse.tables import commits, lasting, read_table
+from lakehouse.tables import read_table
 from transformations.changelog import kappa_view
 from transformations.durations import from_millis
 from transformations.result import Result

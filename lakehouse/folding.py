@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.changelogs import Boundary, boundaries, boundary, changelog_name, folded_until, mark, settled_before
+from lakehouse.commits import commits, newest
 from lakehouse.compaction import FULL, live_files, properties
 from lakehouse.identity import Epoch, live_epoch
 from lakehouse.lake import Lake
@@ -21,7 +22,7 @@ from lakehouse.locks import exclusive
 from lakehouse.log import EVENTS, position
 from lakehouse.needs import needed_since
 from lakehouse.settings import Settings
-from lakehouse.tables import commits, newest, read_table
+from lakehouse.tables import read_table
 from transformations.changelog import unsuperseded
 from transformations.durations import to_millis
 from transformations.result import Result

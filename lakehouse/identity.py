@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from lakehouse.commits import commits
 from lakehouse.errors import CheckpointLost, CodeChanged, NothingToCompare, StaleEpoch
 from lakehouse.fingerprint import result_fingerprint
 from lakehouse.lake import Lake
 from lakehouse.notes import edited, note
-from lakehouse.tables import commits
 from transformations.result import Result
 
 ReplayWay = Literal["engine", "steps"]

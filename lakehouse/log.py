@@ -7,11 +7,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType, TimestampType
 
+from lakehouse.commits import additions, commits, lasting
+from lakehouse.commits import newest as newest_commit
 from lakehouse.errors import LogCompacted, NothingToCompare, ParityError
 from lakehouse.lake import Lake
 from lakehouse.notes import edited, note
-from lakehouse.tables import additions, commits, create_table, lasting, read_table
-from lakehouse.tables import newest as newest_commit
+from lakehouse.tables import create_table, read_table
 from transformations.durations import from_millis, to_millis
 from transformations.kind import COLUMN_TYPES
 from transformations.kinds import fields

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from lakehouse.arrivals import legacy_name
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import changelog_name
+from lakehouse.commits import lasting
 from lakehouse.compaction import compact, has_expired_files, live_files, maintenance_session, vacuum
 from lakehouse.folding import fold
 from lakehouse.identity import noted
@@ -23,7 +24,6 @@ from lakehouse.locks import exclusive
 from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, logs, newest_version
 from lakehouse.needs import readers_behind
 from lakehouse.settings import Settings
-from lakehouse.tables import lasting
 from lakehouse.terms import at_log
 from lakehouse.versions import as_noted, is_replaying, numbers
 from transformations.catalogue import catalogue

@@ -7,9 +7,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.arrivals import ARRIVALS, ARRIVALS_SCHEMA
+from lakehouse.commits import commits
 from lakehouse.lake import Lake
 from lakehouse.log import duplicates_at, log_at, position
-from lakehouse.tables import commits, read_table
+from lakehouse.tables import read_table
 from quality.pins import Pin
 from quality.rules import Columns, Figure, NoRow, Rule, given, known, not_after
 from quality.subjects import Absent, Subject

@@ -7,8 +7,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from lakehouse.commits import newest
 from lakehouse.locks import exclusive
-from lakehouse.tables import newest, read_table
+from lakehouse.tables import read_table
 from lakehouse.verdicts import DIFFERENCES, HISTORY_LOCK, RECONCILIATIONS, SCHEMAS
 from quality.pins import Pin
 from quality.rules import Columns, NoRow, Rule, copies, given, known, not_after, unique

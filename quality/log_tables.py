@@ -6,8 +6,9 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from lakehouse.commits import newest
 from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, SCHEMAS, log_at
-from lakehouse.tables import newest, read_table
+from lakehouse.tables import read_table
 from quality.log_rules import ORIGIN, duplicate_rules, event_rules, quarantine_rules
 from quality.pins import Pin
 from quality.pseudonyms import pseudonymised

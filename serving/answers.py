@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
+from lakehouse.commits import commits, committed_at
 from lakehouse.errors import NothingToCompare
 from lakehouse.log import EVENTS
 from lakehouse.settings import Settings
-from lakehouse.tables import commits, committed_at
 from serving.cursors import Cursors
 from serving.formats import ARROW, CSV, as_arrow, as_csv, as_json, plain_rows
 from serving.parameters import Page, Revisions, Rows, key_values

@@ -24,9 +24,9 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from lakehouse.commits import files_of
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
-from lakehouse.tables import files_of
 from serving.dialect import speak_spark
 
 ADDED_BY = "_added_by"

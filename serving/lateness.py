@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from lakehouse.commits import files_of
 from lakehouse.lake import Lake
 from lakehouse.log import EVENTS
-from lakehouse.tables import files_of
 
 COLUMNS = ["event_time", "high_water"]
 

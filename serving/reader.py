@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
+from lakehouse.commits import newest
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake, open_lake
 from lakehouse.pseudonyms import lake_key
 from lakehouse.settings import Settings, load_settings
-from lakehouse.tables import newest
 from serving.copies import Copies
 from serving.persons import Persons
 from serving.pins import Layer

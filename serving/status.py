@@ -6,11 +6,11 @@ from typing import Any
 from lakehouse.arrivals import ARRIVALS, arrivals_boundary
 from lakehouse.batches import coverage
 from lakehouse.changelogs import boundaries, changelog_name
+from lakehouse.commits import commits, committed_at
 from lakehouse.errors import NothingToCompare
 from lakehouse.identity import Epoch, live_epoch
 from lakehouse.lake import Lake
 from lakehouse.log import EVENTS, Position, position
-from lakehouse.tables import commits, committed_at
 from lakehouse.terms import at_log
 from transformations.durations import iso
 from transformations.result import Result

@@ -13,11 +13,11 @@ from pathlib import Path
 from lakehouse.arrivals import legacy_name
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import changelog_name, folded_until
+from lakehouse.commits import newest, newest_at
 from lakehouse.errors import NothingToCompare, UnknownResult
 from lakehouse.lake import Lake
 from lakehouse.log import EVENTS
 from lakehouse.settings import Settings
-from lakehouse.tables import newest, newest_at
 from lakehouse.terms import at_log
 from lakehouse.versions import FIRST, as_noted, at_number, live_number
 from serving.pins import Layer, Pinned, pinned

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.commits import commits
 from lakehouse.errors import SettingsChanged
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import parser_fingerprint
 from lakehouse.lake import Lake
 from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, SCHEMAS, log_at, position
 from lakehouse.settings import Settings
-from lakehouse.tables import Transaction, append, commits
+from lakehouse.tables import Transaction, append
 from transformations.arrival import content, in_order, with_first
 from transformations.clock import Clock
 from transformations.durations import from_millis, to_millis

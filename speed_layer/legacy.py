@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 
 from lakehouse.arrivals import ARRIVALS, ARRIVALS_SCHEMA, arrivals_boundary, legacy_name, processing_time, read_legacy
 from lakehouse.checkpoints import consumed_versions
+from lakehouse.commits import commits
 from lakehouse.failpoints import failpoint
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
@@ -28,7 +29,7 @@ from lakehouse.log import DUPLICATES, EVENTS, newest_version, position, refuse_c
 from lakehouse.queries import Query, run
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
-from lakehouse.tables import append, commits, create_table, replace
+from lakehouse.tables import append, create_table, replace
 from transformations.result import Result
 
 

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 from lakehouse.batches import Interval
 from lakehouse.changelogs import changelog_name, mark, settled_before
+from lakehouse.commits import commits
 from lakehouse.errors import ParityError, VersionRefused
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import result_fingerprint
@@ -26,7 +27,7 @@ from lakehouse.locks import exclusive
 from lakehouse.log import EVENTS, log_at, newest_version, position
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
-from lakehouse.tables import Transaction, append, commits
+from lakehouse.tables import Transaction, append
 from lakehouse.terms import agree_on_settings, settings_fingerprint
 from lakehouse.versions import consumed
 from speed_layer.stream import create_changelog, stream

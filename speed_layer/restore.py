@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.changelogs import Boundary, changelog_name, read_changelog
+from lakehouse.commits import commits
 from lakehouse.errors import CodeChanged, SavepointRefused
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import result_fingerprint
@@ -26,7 +27,7 @@ from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.savepoints import SavedStream, Savepoint, saved_checkpoint, savepoint
 from lakehouse.settings import Settings
-from lakehouse.tables import Transaction, append, commits
+from lakehouse.tables import Transaction, append
 from lakehouse.terms import at_log, refuse_other_settings
 from transformations.result import Result
 

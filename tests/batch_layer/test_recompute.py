@@ -14,10 +14,11 @@ from pyspark.sql import functions as F
 import batch_layer.recompute
 from batch_layer.recompute import recompute
 from lakehouse.batches import Coverage, Interval, batch_name, coverage
+from lakehouse.commits import newest
 from lakehouse.errors import NothingToCompare, ParityError, SettingsChanged
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import Lateness, load_settings
-from lakehouse.tables import newest, read_table
+from lakehouse.tables import read_table
 from serving.pins import cut_off
 from serving.views import view
 from speed_layer.ingest import ingest

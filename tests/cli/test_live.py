@@ -18,12 +18,13 @@ from pyspark.sql import SparkSession
 from batch_layer.recompute import recompute
 from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundary
+from lakehouse.commits import newest
 from lakehouse.errors import ParityError
 from lakehouse.lake import open_lake
 from lakehouse.log import position
 from lakehouse.progress import progress
 from lakehouse.settings import load_settings
-from lakehouse.tables import newest, read_table
+from lakehouse.tables import read_table
 from lakehouse.verdicts import RECONCILIATIONS
 from reconciliation.reconcile import reconcile
 from transformations.catalogue import catalogue

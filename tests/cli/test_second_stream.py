@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 from typed import parity as typed
 
 from lakehouse.changelogs import boundaries, changelog_name, read_changelog
+from lakehouse.commits import newest
 from lakehouse.identity import live_epoch
 from lakehouse.lake import open_lake
-from lakehouse.tables import newest
 from transformations.catalogue import catalogue
 
 KILLED = -signal.SIGKILL

@@ -8,8 +8,8 @@ from deliveries import heartbeat, pop
 
 import speed_layer.ingest
 import speed_layer.intake
+from lakehouse.commits import newest
 from lakehouse.lake import Lake
-from lakehouse.tables import newest
 
 SOUND = [pop("a", 0), pop("b", 60), heartbeat("beat", 1000)]
 MOMENTS = {

@@ -8,9 +8,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from lakehouse.changelogs import boundary, changelog_name, read_kappa
+from lakehouse.commits import commits
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings, Stream
-from lakehouse.tables import commits, read_table
+from lakehouse.tables import read_table
 from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue

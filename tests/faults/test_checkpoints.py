@@ -21,12 +21,13 @@ from struck import FILES, landed
 import speed_layer.intake
 from chaos.damages import DAMAGES, Damage
 from lakehouse.changelogs import changelog_name
+from lakehouse.commits import newest
 from lakehouse.errors import CheckpointLost, ParityError, StreamFailed
 from lakehouse.identity import live_epoch
 from lakehouse.lake import Lake, create_lake, open_lake
 from lakehouse.log import EVENTS, position
 from lakehouse.settings import Settings, load_settings
-from lakehouse.tables import newest, read_table
+from lakehouse.tables import read_table
 from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 

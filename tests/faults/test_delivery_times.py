@@ -12,10 +12,11 @@ from one_run import BEFORE_2000, FUTURE, SCORES, SESSIONS, ids, one_run, reasons
 from proof import proven
 from pyspark.sql import SparkSession
 
+from lakehouse.commits import newest
 from lakehouse.lake import Lake
 from lakehouse.log import position
 from lakehouse.settings import Settings
-from lakehouse.tables import newest, read_table
+from lakehouse.tables import read_table
 from transformations.durations import to_millis
 
 

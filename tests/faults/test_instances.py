@@ -18,11 +18,11 @@ from struck import PATIENCE, REFUSED, SOON, begun, ingested, landed
 
 from chaos.processes import Process
 from lakehouse.changelogs import changelog_name
+from lakehouse.commits import newest
 from lakehouse.errors import AlreadyRunning
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import EVENTS
 from lakehouse.settings import Settings, load_settings
-from lakehouse.tables import newest
 from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 

@@ -21,12 +21,12 @@ from batch_layer.recompute import recompute
 from chaos.processes import Process
 from lakehouse.batches import batch_name, coverage
 from lakehouse.changelogs import boundaries, changelog_name
+from lakehouse.commits import commits
 from lakehouse.errors import NothingToCompare, VersionRefused
 from lakehouse.identity import live_epoch
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import position
 from lakehouse.settings import Settings
-from lakehouse.tables import commits
 from reconciliation.versions import versions_compared
 from speed_layer.ingest import ingest
 from speed_layer.replay import replay

@@ -17,12 +17,12 @@ from proof import proven
 from pyspark.sql import SparkSession
 
 import speed_layer.intake
+from lakehouse.commits import newest
 from lakehouse.errors import ParityError, StreamFailed
 from lakehouse.lake import Lake
 from lakehouse.landings import note_landings
 from lakehouse.log import position
 from lakehouse.settings import Settings
-from lakehouse.tables import newest
 from speed_layer.ingest import ingest
 
 OTHER = [pop("c", 120, bubbles=3), pop("a", 0), "nonsense", heartbeat("beat", 1000)]

@@ -19,12 +19,12 @@ from struck import PATIENCE, REFUSED, begun, ingested, landed
 from batch_layer.recompute import recompute
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import boundary, changelog_name, read_kappa
+from lakehouse.commits import newest
 from lakehouse.errors import TornCommit
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import EVENTS, log_at, position
 from lakehouse.maintenance import maintain
 from lakehouse.settings import Settings, load_settings
-from lakehouse.tables import newest
 from reconciliation.reconcile import reconcile
 from serving.queries import Asked
 from serving.reader import Reader

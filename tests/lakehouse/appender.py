@@ -8,10 +8,11 @@ import json
 import sys
 from pathlib import Path
 
+from lakehouse.commits import newest
 from lakehouse.lake import open_lake
 from lakehouse.session import spark_session
 from lakehouse.settings import Spark
-from lakehouse.tables import append, newest
+from lakehouse.tables import append
 
 # Least work around the commit: no statistics, one partition of state, and checksums, from which a process learns what the
 # other has committed. Without them it replays the log for each commit: twice the time.

@@ -15,10 +15,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 from short_lived import SHORT_LIVED
 
+from lakehouse.commits import commits
 from lakehouse.errors import AlreadyRunning
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.tables import commits, create_table, read_table
+from lakehouse.tables import create_table, read_table
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]

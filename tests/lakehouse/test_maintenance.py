@@ -23,6 +23,7 @@ from batch_layer.recompute import recompute
 from cli.main import app
 from lakehouse import compaction, folding
 from lakehouse.changelogs import Boundary, boundaries, boundary, changelog_name, read_changelog, read_kappa
+from lakehouse.commits import commits, newest
 from lakehouse.compaction import maintenance_session, properties, vacuum
 from lakehouse.errors import LogCompacted, NothingToCompare
 from lakehouse.folding import fold
@@ -32,7 +33,7 @@ from lakehouse.locks import exclusive
 from lakehouse.log import EVENTS, first_streamable, log_at, newest_version, position
 from lakehouse.maintenance import Upkeep, maintain
 from lakehouse.settings import Lateness, Retention, Settings, Stream, load_settings
-from lakehouse.tables import commits, newest, read_table
+from lakehouse.tables import read_table
 from lakehouse.versions import described
 from reconciliation.engine import revised
 from reconciliation.pins import pin

@@ -10,11 +10,11 @@ from test_layers_agree import RESULTS, configured
 
 import speed_layer.replay
 from lakehouse.changelogs import boundary, changelog_name, mark, read_changelog, read_kappa, settled_before
+from lakehouse.commits import commits
 from lakehouse.errors import ParityError
 from lakehouse.identity import live_epoch
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import newest_version
-from lakehouse.tables import commits
 from lakehouse.versions import is_replaying
 from speed_layer.replay import replay
 from speed_layer.stream import stream

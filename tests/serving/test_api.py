@@ -14,8 +14,8 @@ from deliveries import START, at
 from served import NASTY, serving, small_settings
 
 from lakehouse.changelogs import changelog_name
+from lakehouse.commits import committed_at
 from lakehouse.lake import Lake
-from lakehouse.tables import committed_at
 from serving.reader import Reader
 from transformations.catalogue import catalogue
 from transformations.durations import iso

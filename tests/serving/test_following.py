@@ -20,12 +20,12 @@ from served import declared, small_settings
 
 from batch_layer.recompute import recompute
 from lakehouse.changelogs import changelog_name
+from lakehouse.commits import newest
 from lakehouse.compaction import compact, maintenance_session
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.log import position
 from lakehouse.settings import Settings
-from lakehouse.tables import newest
 from lakehouse.versions import make_live, version_to_replay
 from serving.answers import Answers
 from serving.cursors import Cursors

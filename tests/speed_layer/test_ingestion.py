@@ -15,13 +15,14 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 import speed_layer.ingest
 import speed_layer.intake
+from lakehouse.commits import newest
 from lakehouse.errors import AlreadyRunning, CheckpointLost, ParityError, SettingsChanged, StreamFailed
 from lakehouse.lake import Lake, create_lake
 from lakehouse.landings import note_landings
 from lakehouse.locks import exclusive
 from lakehouse.log import EVENTS, SCHEMAS, position
 from lakehouse.settings import Settings, load_settings
-from lakehouse.tables import newest, read_table
+from lakehouse.tables import read_table
 from speed_layer.ingest import ingest
 from transformations.durations import to_millis
 

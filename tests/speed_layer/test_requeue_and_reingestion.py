@@ -8,12 +8,13 @@ from deliveries import at, heartbeat, land, pop
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
+from lakehouse.commits import newest
 from lakehouse.errors import ParityError, SettingsChanged
 from lakehouse.identity import live_epoch, noted
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import position, waiting
 from lakehouse.settings import ClockTolerances, Settings
-from lakehouse.tables import newest, read_table
+from lakehouse.tables import read_table
 from reconciliation.reconcile import reconcile
 from reconciliation.versions import versions_compared
 from speed_layer import reingest as reingestion

@@ -17,6 +17,7 @@ import speed_layer.restore
 import speed_layer.stream
 from batch_layer.recompute import recompute
 from lakehouse.changelogs import boundaries, boundary, changelog_name, read_changelog, read_kappa
+from lakehouse.commits import newest
 from lakehouse.compaction import maintenance_session, vacuum
 from lakehouse.errors import (
     AlreadyRunning,
@@ -36,7 +37,7 @@ from lakehouse.maintenance import maintain
 from lakehouse.queries import Watched
 from lakehouse.savepoints import remove, saved_checkpoint, savepoint, savepoints, streams_of, take
 from lakehouse.settings import Lateness, Settings, Stream, load_settings
-from lakehouse.tables import newest, read_table
+from lakehouse.tables import read_table
 from lakehouse.versions import make_live
 from lakehouse.versions import remove as retire
 from reconciliation.reconcile import reconcile

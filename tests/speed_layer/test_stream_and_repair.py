@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 import speed_layer.stream
 from lakehouse.changelogs import boundary, changelog_name, read_kappa
+from lakehouse.commits import newest
 from lakehouse.errors import (
     AlreadyRunning,
     CheckpointLost,
@@ -24,7 +25,7 @@ from lakehouse.identity import current_epoch, live_epoch
 from lakehouse.lake import Lake, create_lake
 from lakehouse.locks import exclusive
 from lakehouse.settings import Lateness, Settings, Stream, load_settings
-from lakehouse.tables import newest, read_table
+from lakehouse.tables import read_table
 from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.durations import to_millis
