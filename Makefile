@@ -34,7 +34,7 @@ live: setup ## A game that goes on, both layers, the control and a page that sho
 airflow: setup .airflow/.ready ## Start Airflow on loopback: make airflow [LAKE=demo] [LANDING=demo/landing] [PORT=8080]
 	@$(QUICK) .airflow/bin/python infra/airflow/start.py --lake "$(LAKE)" --landing "$(LANDING)" --port "$(PORT)"
 
-test: setup .airflow/.ready browser ## Run all tests
+test: setup .airflow/.ready browser ## Run the tests, but for the slow faults that `make chaos` adds
 	@$(QUICK) .venv/bin/python -m pytest $(PARALLEL) --durations=15
 
 check: setup .airflow/.ready ## Lint, types, and the direction of imports

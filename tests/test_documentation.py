@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from deliveries import at, land
@@ -38,6 +39,19 @@ def test_the_page_of_faults_has_every_test_of_a_fault() -> None:
         if f"`{name}`" not in written
     ]  # fmt: skip
     assert files and not missing, "run `make faults`"
+
+
+def test_what_make_test_leaves_out_is_named_and_is_what_make_chaos_adds() -> None:
+    makefile, project = (PROJECT / "Makefile").read_text(), tomllib.loads((PROJECT / "pyproject.toml").read_text())
+    left_out = re.findall(r"-m '(.+?)'", project["tool"]["pytest"]["ini_options"]["addopts"])
+    assert left_out == ["not chaos"]
+    assert "runs every test but the slow faults, which are marked `chaos`" in " ".join(README.split())
+    added = re.search(r"^chaos:.*\n.*pytest \$\(PARALLEL\) (.*?) -m \"chaos or not chaos\"$", makefile, re.MULTILINE)
+    assert added is not None
+    marked = {
+        f"tests/{file.parent.name}" for file in PROJECT.glob("tests/*/test_*.py") if "mark.chaos" in file.read_text()
+    }
+    assert marked and marked <= set(added[1].split())
 
 
 COMMANDS = """
