@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cli.candidates import CandidateOption, judged
-from cli.console import answers, notes, results_from, session_for, settings_from, step, told_errors
+from cli.console import answers, conclude, results_from, session_for, settings_from, step, told_errors
 from cli.options import (
     ConfigOption,
     Format,
@@ -98,7 +98,9 @@ def reconcile(
 
             show_verdict(answers, verdict)
             answers.print(agreement(verdict), highlight=False, soft_wrap=True)
-        notes.print(f"Verdict: {verdict.status}", highlight=False)
+        conclude(
+            verdict.status, [f"{each.result}@{each.version}" for each in verdict.results if each.status == "differ"]
+        )
     raise typer.Exit(verdict.exit_code)
 
 

@@ -6,7 +6,7 @@ Standard output belongs to the answer, so that a machine can read it; progress a
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -30,6 +30,7 @@ notes = Console(stderr=True)
 SETTINGS_FILE = Path("parity.toml")
 COULD_NOT = 2
 UNEXPECTED = 3
+VERDICT = "Verdict: "
 
 
 def settings_from(config: Path | None, *, tried: Mapping[str, str] | None = None) -> "Settings":
@@ -83,6 +84,16 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=notes) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
+def conclude(status: str, about: Sequence[str] = ()) -> None:
+    """Say what a comparison or a validation found, as the last line of the progress, with what the finding is about.
+
+    Exit code 1 alone does not say that something was found: Python itself ends with it when a program cannot be loaded.
+    A scheduler takes a 1 for a finding only where this line says so (`dags/parity_command.py`).
+    """
+    named = f" ({', '.join(about)})" if about else ""
+    notes.print(f"{VERDICT}{status}{named}", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager

@@ -86,6 +86,12 @@ def stream(
     result: ResultsOption = None,
     continuous: ContinuousOption = False,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Start a new epoch: compute anew from the log.")] = False,
+    run: Annotated[
+        str | None,
+        typer.Option(
+            help="With --rebuild: the run that it belongs to. Its retry goes on with its epoch.", metavar="NAME"
+        ),
+    ] = None,
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Go on although other code began the stream: its logic is the same.")
     ] = False,
@@ -118,7 +124,10 @@ def stream(
             with step(f"Restore {from_savepoint}"):
                 restore(spark, opened, from_savepoint, results, settings, trust_code=trust_code)
         with step(f"Stream {', '.join(each.name for each in results)}"):
-            run_stream(spark, opened, results, settings, continuous=continuous, rebuild=rebuild, trust_code=trust_code)
+            run_stream(
+                spark, opened, results, settings,
+                continuous=continuous, rebuild=rebuild, run_name=run, trust_code=trust_code,
+            )  # fmt: skip
 
 
 def recompute(

@@ -26,6 +26,7 @@ from cli import (
     watermark,
     what_if,
 )
+from cli.console import told_errors
 
 app = typer.Typer(
     name="parity",
@@ -65,7 +66,8 @@ app.command("chaos")(chaos.chaos)
 
 def run() -> None:
     os.umask(0o077)  # whatever the caller's is: what Parity makes is its owner's only
-    app()
+    with told_errors():  # also for what goes wrong before a command has begun, e.g. a package that cannot be loaded
+        app()
 
 
 if __name__ == "__main__":

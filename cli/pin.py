@@ -1,10 +1,14 @@
 """`parity pin`: what a scheduled run works on, decided once when it starts. Its tasks never ask for "latest" again."""
 
 import json
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
 
 from cli.candidates import CandidateOption, judged
 from cli.console import answers, results_from, settings_from, told_errors
-from cli.options import ConfigOption, FromOption, LakeOption, ResultsOption, ToOption
+from cli.options import ConfigOption, FromOption, LakeOption, ResultsOption, ToOption, moment
 
 
 def pin(
@@ -13,6 +17,15 @@ def pin(
     result: ResultsOption = None,
     first: FromOption = None,
     to: ToOption = None,
+    day: Annotated[
+        datetime | None,
+        typer.Option(
+            "--day",
+            parser=moment,
+            metavar="DATE",
+            help="For a nightly recompute: the day of event time. Adds what it covers, and which days it may publish.",
+        ),
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
     """Print as JSON what a run works on: the newest version of the log, or with --candidate the one that it has reached.
@@ -35,9 +48,13 @@ def pin(
         results = results_from(settings, names, opened)
         if candidate is not None:
             log_version = min(pinned(at_log(opened, each), each, side).log_version for each in results)
-        found = {
+        found: dict[str, Any] = {
             "log_version": log_version,
             "live": {each.name: live_number(opened, each.name) for each in results},
             "to_replay": {each.name: version_to_replay(opened, each).version for each in results},
         }
+        if day is not None:
+            from cli.nightly import nightly
+
+            found["nightly"] = nightly(opened, results, settings, day, log_version).as_dict()
         answers.out(json.dumps(found), highlight=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from cli.console import answers, notes, progress, results_from, session_for, settings_from, told_errors
+from cli.console import answers, conclude, progress, results_from, session_for, settings_from, told_errors
 from cli.options import ConfigOption, Format, FormatOption, LakeOption, LogVersionOption, ResultsOption
 from cli.terminal import plain, spelt
 
@@ -58,7 +58,7 @@ def quality(
                 f"Data Docs: {lake / 'quality' / 'docs' / 'index.html'}", markup=False, highlight=False, soft_wrap=True
             )
             answers.print(_sentence(found), markup=False, highlight=False, soft_wrap=True)
-        notes.print(f"Quality: {found.status}", highlight=False)
+        conclude(found.status, [each.table for each in found.tables if each.failed])
     raise typer.Exit(found.exit_code)
 
 

@@ -9,7 +9,7 @@ import typer
 from rich.filesize import decimal
 from rich.table import Table
 
-from cli.console import answers, notes, progress, results_from, session_for, settings_from, step, told_errors
+from cli.console import answers, conclude, notes, progress, results_from, session_for, settings_from, step, told_errors
 from cli.options import ConfigOption, Format, FormatOption, FromVersionOption, LakeOption
 
 OneResultOption = Annotated[str, typer.Option("--result", help="The result by its name.", metavar="NAME")]
@@ -89,6 +89,7 @@ def compare(
             answers.out(json.dumps(found.as_dict(), ensure_ascii=False), highlight=False)
         else:
             show_comparison(answers, found)
+        conclude(found.status, [found.left, found.right])
     raise typer.Exit(found.exit_code)
 
 

@@ -1,26 +1,31 @@
-"""Recompute the batch results of one day of event time.
+"""Recompute the batch results of one day of event time, and publish it once it is settled.
 
-The batch layer of the Lambda architecture: every day the day before, from the log as it is when the run starts. A
-**backfill** from the interface recomputes earlier days; a run by hand takes the day from its form, and everything
-without one. Results without windows are recomputed as a whole. Each run publishes the asset of every batch result with
-the day as its partition key, which starts `reconciliation`.
+The batch layer of the Lambda architecture: every night the day before, from the log as it is when the run starts. The
+run waits longer than the allowed lateness after the day's end. It covers the day before that again, which late events
+may have changed, and every earlier day that was not settled when it was computed. A day is published when the mark of the
+log has passed it, not when a clock has: one that is not settled yet is published by a later run. Publishing is an event of
+the asset of every batch result with the day as its partition key, which starts `reconciliation`.
 
-Idempotent: the rows of the day are replaced in one commit a result. A retry computes the same at the same log version.
+A **backfill** from the interface recomputes earlier days; a run by hand takes the day from its form, and everything
+without one. Results without windows are recomputed as a whole.
+
+Idempotent: the rows of the interval are replaced in one commit a result. A retry computes the same at the same log version.
 """
 
 from airflow.sdk import DAG, CronPartitionTimetable, Param
 
-from house import BATCH, COMMON, LAKE, PINNED, QUICK
+from house import BATCH, COMMON, LAKE, NIGHTLY, PINNED, QUICK
 from parity_command import ParityOperator
+from publication import PublishOperator
 
 DAY = "{{ dag_run.partition_key or params.day or '' }}"
-NEXT_DAY = "{{ macros.ds_add(dag_run.partition_key or params.day, 1) if dag_run.partition_key or params.day else '' }}"
+COVERED = "ti.xcom_pull(task_ids='pin').get('nightly', {})"
 
 with DAG(
     "batch_recompute",
     description="The batch layer: recompute the results of one day of event time.",
     doc_md=__doc__,
-    schedule=CronPartitionTimetable("0 0 * * *", timezone="UTC", run_offset=-1, key_format="%Y-%m-%d"),
+    schedule=CronPartitionTimetable(NIGHTLY, timezone="UTC", run_offset=-1, key_format="%Y-%m-%d"),
     tags=["parity", "batch layer"],
     max_active_runs=1,
     params={
@@ -35,12 +40,18 @@ with DAG(
     },
     **COMMON,
 ):
-    pin = ParityOperator(task_id="pin", command="pin", options={"lake": LAKE, "from": DAY, "to": NEXT_DAY}, **QUICK)
+    pin = ParityOperator(task_id="pin", command="pin", options={"lake": LAKE, "day": DAY}, **QUICK)
     recompute = ParityOperator(
         task_id="recompute",
         command="recompute",
-        options={"lake": LAKE, "from": DAY, "to": NEXT_DAY, "log-version": PINNED},
-        partition=DAY,
-        outlets=list(BATCH.values()),
+        options={
+            "lake": LAKE,
+            "from": f"{{{{ {COVERED}.get('first') or '' }}}}",
+            "to": f"{{{{ {COVERED}.get('to') or '' }}}}",
+            "log-version": PINNED,
+        },
     )
-    pin >> recompute
+    publish = PublishOperator(
+        task_id="publish", days=f"{{{{ {COVERED}.get('publish') or [] }}}}", outlets=list(BATCH.values())
+    )
+    pin >> recompute >> publish

@@ -1,6 +1,9 @@
 """What all DAGs share: where the lake is, what a careful task is, and how runs, results and intervals are named."""
 
 import json
+import os
+import sys
+import tomllib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,9 @@ from airflow.sdk.definitions.context import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
 from parity_command import PROJECT, VERDICT
+
+sys.path.append(str(PROJECT))  # for what the project says without Spark
+from transformations.durations import parse_duration
 
 LAKE = "{{ var.value.parity_lake }}"
 RUN = "{{ dag.dag_id }}.{{ run_id }}"
@@ -22,6 +28,22 @@ START = datetime(2000, 1, 1, tzinfo=UTC)
 RESULTS = sorted(file.stem for file in (PROJECT / "transformations" / "results").glob("[a-z]*.py"))
 
 BATCH = {name: Asset(name=f"batch_{name}", uri=f"parity://batch/{name}", group="parity") for name in RESULTS}
+
+
+def _nightly() -> str:
+    """When the day before is recomputed, as a cron: later than its end by more than the allowed lateness of the settings.
+
+    Two hours more, because a window over a join of an hour each needs that after the day's end. Whether the day is
+    settled then, the mark says and not this clock: it only has to be late enough for an ordinary night.
+    """
+    file = PROJECT / "parity.toml"
+    known = tomllib.loads(file.read_text()) if file.is_file() else {}
+    allowed = os.environ.get("PARITY_LATENESS__ALLOWED") or known.get("lateness", {}).get("allowed", "5 minutes")
+    after = (parse_duration(allowed) + timedelta(hours=2, minutes=10)) % timedelta(days=1)
+    return f"{after // timedelta(minutes=1) % 60} {after // timedelta(hours=1)} * * *"
+
+
+NIGHTLY = _nightly()
 
 
 def told_failure(context: Context) -> None:

@@ -5,12 +5,16 @@
     2  it could not be done          the task is retried, then fails with the command's own reason
     3  an unexpected error           the same; the lake's log file has the whole of it
 
+Python itself ends with 1 when a program cannot be loaded. So a 1 is a difference only if the last line of the progress
+says which verdict was found, and otherwise a crash like 3.
+
 Standard output is the answer, standard error the progress; both are in the task's log as the command printed them.
 """
 
 import ctypes
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -28,8 +32,11 @@ PARITY = PROJECT / ".venv" / "bin" / "parity"
 DIFFERS = 1
 VERDICT = "verdict"
 """The XCom of a task that found a difference: what the command's answer comes to."""
+FOUND_IN = "found_in"
+"""The XCom with what the difference is about: versions of results, e.g. team_scores@1."""
 LONGEST = 20_000  # characters of an answer that are kept as XCom
 
+_VERDICT = re.compile(r"Verdict: [a-z ]+(?: \((.+)\))?")
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
@@ -37,10 +44,9 @@ class ParityOperator(BaseOperator):
     """`parity COMMAND --name value ...`. An option without a value is left out, one with several is repeated.
 
     `on_difference="goes on"` is for a command whose difference is what somebody wants to see, not a fault.
-    `partition` is the key under which the task's outlets are published, where the run itself has none.
     """
 
-    template_fields: Sequence[str] = ("options", "partition")
+    template_fields: Sequence[str] = ("options",)
     template_fields_renderers = {"options": "json"}
     ui_color = "#e6f2ef"
 
@@ -50,28 +56,25 @@ class ParityOperator(BaseOperator):
         command: str,
         options: Mapping[str, Any],
         on_difference: Literal["fails", "goes on"] = "fails",
-        partition: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.command = command
         self.options = options
         self.on_difference = on_difference
-        self.partition = partition
         self._process: subprocess.Popen[str] | None = None
 
     def execute(self, context: Context) -> Any:
         line = command_line(self.command, self.options)
         self.log.info("$ %s", " ".join(line))
         code, answer, progress = self._run([str(PARITY), *line[1:]])
-        if code == DIFFERS and self.on_difference == "fails":
+        found = verdict(progress) if code == DIFFERS else None
+        if found is not None and self.on_difference == "fails":
             context["ti"].xcom_push(key=VERDICT, value=conclusion(answer))
+            context["ti"].xcom_push(key=FOUND_IN, value=found)
             raise AirflowFailException(f"{conclusion(answer)}\n{beginning(answer)}")
-        if code not in (0, DIFFERS):
+        if code != 0 and found is None:
             raise AirflowException(f"parity {self.command} ended with exit code {code}: {reason(progress) or answer}")
-        if self.partition:
-            for outlet in self.outlets:
-                context["outlet_events"][outlet].add_partitions(self.partition)
         return json.loads(answer) if answer.startswith("{") else answer[-LONGEST:]
 
     def on_kill(self) -> None:
@@ -117,6 +120,12 @@ def command_line(command: str, options: Mapping[str, Any]) -> list[str]:
         elif value is not None and value is not False and str(value) != "":
             line += [f"--{name}", str(value)]
     return line
+
+
+def verdict(progress: str) -> list[str] | None:
+    """What the command's finding is about, if its last line says that it found something; none after a crash."""
+    said = _VERDICT.fullmatch(progress.rstrip().rpartition("\n")[2])
+    return None if said is None else (said[1] or "").split(", ")
 
 
 def conclusion(answer: str) -> str:

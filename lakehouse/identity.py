@@ -5,7 +5,7 @@ silently, because its batch numbers start again at 0.
 """
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,6 +32,8 @@ class Epoch:
     """The version of the log at which static steps compute what is settled there; all else is the stream's."""
     complete: bool = True
     """Whether all of these steps are done."""
+    run: str | None = None
+    """The run that began it, if that has a name: its retry goes on with it."""
 
 
 def changelog_name(result: Result) -> str:
@@ -46,14 +48,25 @@ def live_epoch(lake: Lake, result: Result) -> Epoch:
     return _epoch(lake, result, epoch)
 
 
-def current_epoch(lake: Lake, result: Result, *, rebuild: bool = False, trust_code: bool = False) -> Epoch:
+def begins_anew(lake: Lake, result: Result, *, rebuild: bool, run: str | None = None) -> bool:
+    """Whether a stream begins a new epoch: its first one, or a rebuild, unless the live epoch is that of the same `run`.
+
+    A retry of a rebuild goes on with what the attempt before it has computed.
+    """
+    known = noted(lake, result).get("epoch")
+    return known is None or (rebuild and (run is None or known.get("run") != run))
+
+
+def current_epoch(
+    lake: Lake, result: Result, *, rebuild: bool = False, run: str | None = None, trust_code: bool = False
+) -> Epoch:
     """The epoch to go on with: the live one, the first, or with `rebuild` a new one that becomes the live one.
 
     One that was begun by other code is refused, unless that code is trusted to be the same logic.
     """
-    known = noted(lake, result).get("epoch")
-    if rebuild or known is None:
-        return begun_epoch(lake, result, since=lake.since)
+    if begins_anew(lake, result, rebuild=rebuild, run=run):
+        return begun_epoch(lake, result, since=lake.since, run=run)
+    known = noted(lake, result)["epoch"]
     code, now = known.get("code"), result_fingerprint(result)
     if code not in (None, now):  # older lakes do not name the code
         if not trust_code:
@@ -68,9 +81,9 @@ def current_epoch(lake: Lake, result: Result, *, rebuild: bool = False, trust_co
     return _epoch(lake, result, known)
 
 
-def begun_epoch(lake: Lake, result: Result, *, since: int, history: int | None = None) -> Epoch:
+def begun_epoch(lake: Lake, result: Result, *, since: int, history: int | None = None, run: str | None = None) -> Epoch:
     """A new epoch, which becomes the live one."""
-    epoch = unused_epoch(lake, result, since=since, history=history, complete=history is None)
+    epoch = replace(unused_epoch(lake, result, since=since, history=history, complete=history is None), run=run)
     make_epoch_live(lake, result, epoch)
     return epoch
 
@@ -97,6 +110,7 @@ def make_epoch_live(lake: Lake, result: Result, epoch: Epoch) -> None:
             "since": epoch.since,
             "history": epoch.history,
             "complete": epoch.complete,
+            "run": epoch.run,
         }
 
 
@@ -151,6 +165,7 @@ def _epoch(lake: Lake, result: Result, known: dict[str, Any]) -> Epoch:
         known.get("since", 0),
         known.get("history"),
         known.get("complete", True),
+        known.get("run"),
     )
 
 

@@ -25,7 +25,14 @@ from lakehouse.checkpoints import consumed_version, watermark
 from lakehouse.errors import VersionRefused
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, result_fingerprint
-from lakehouse.identity import Epoch, current_epoch, live_epoch, noted, refuse_lost_checkpoint, refuse_stale
+from lakehouse.identity import (
+    Epoch,
+    begins_anew,
+    current_epoch,
+    live_epoch,
+    refuse_lost_checkpoint,
+    refuse_stale,
+)
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.log import EVENTS, newest_version, position, refuse_compacted
@@ -48,11 +55,15 @@ def stream(
     *,
     continuous: bool = False,
     rebuild: bool = False,
+    run_name: str | None = None,
     trust_code: bool = False,
     meanwhile: Callable[[], object] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Run the streams of `results` until they have caught up with the log, or `continuous` until `stop` says so."""
+    """Run the streams of `results` until they have caught up with the log, or `continuous` until `stop` says so.
+
+    `rebuild` begins a new epoch. With a `run_name` it does so once: a retry of that run goes on with the epoch.
+    """
     newest_version(lake)
     with ExitStack() as held:
         for result in results:
@@ -62,8 +73,8 @@ def stream(
         for result in results:
             own = at_log(lake, result)
             create_changelog(spark, own, result, settings)
-            _refuse_lost_commits(own, result, rebuild=rebuild)
-            epoch = current_epoch(own, result, rebuild=rebuild, trust_code=trust_code)
+            _refuse_lost_commits(own, result, anew=begins_anew(own, result, rebuild=rebuild, run=run_name))
+            epoch = current_epoch(own, result, rebuild=rebuild, run=run_name, trust_code=trust_code)
             queries.append(_query(spark, own, result, epoch, settings, cost))
         every = settings.stream.interval if continuous else None
         for ended in run(queries, every=every, meanwhile=meanwhile, stop=stop, lake=lake):
@@ -87,10 +98,10 @@ def engine_rows(spark: SparkSession, lake: Lake, result: Result, settings: Setti
     return result.on_time(log, allowed)
 
 
-def _refuse_lost_commits(lake: Lake, result: Result, *, rebuild: bool) -> None:
+def _refuse_lost_commits(lake: Lake, result: Result, *, anew: bool) -> None:
     """Refuse before an epoch begins, or goes on, with commits of the log that are gone."""
     since = lake.since
-    if not rebuild and "epoch" in noted(lake, result):
+    if not anew:
         epoch = live_epoch(lake, result)
         reached = [each.log_version + 1 for each in boundaries(lake, result, epoch)[:1]]
         since = max([epoch.since, *reached])

@@ -1,0 +1,77 @@
+"""What a nightly run of the batch layer covers, and which days it may publish. No clock decides about either.
+
+A day is published when the mark has passed it, so that nothing in time can change it any more. What the batch layer has
+settled without a gap, the cut-off of the Lambda view, says where a run has to begin: at the first day that is not settled
+yet, however long the log stood still, and never later than the day before, which late events may have changed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from lakehouse.batches import coverage
+from lakehouse.errors import NothingToCompare
+from lakehouse.lake import Lake
+from lakehouse.log import position
+from lakehouse.settings import Settings
+from lakehouse.terms import at_log
+from lakehouse.versions import as_noted
+from serving.pins import cut_off
+from transformations.durations import iso
+from transformations.result import Result
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Nightly:
+    """The interval `[first, to)` to recompute, with no `first` for everything before `to`, and the days to publish."""
+
+    first: str | None
+    to: str
+    publish: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def nightly(lake: Lake, results: Sequence[Result], settings: Settings, day: datetime, log_version: int) -> Nightly:
+    """The run for the day of event time that begins at `day`, at this version of the log."""
+    own = [as_noted(lake, result, settings) for result in results]
+    windowed = [(result, given) for result, given in own if not result.window.endless]
+    settled = [_settled(lake, result, given) for result, given in windowed]
+    known = [each for each in settled if each is not None]
+    first = min(_midnight(min(known)), day - DAY) if known and len(known) == len(settled) else None
+    passed = [_passed(lake, result, given, log_version) for result, given in windowed]
+    candidates = _days(first or day - DAY, day)
+    return Nightly(
+        first=None if first is None else iso(first),
+        to=iso(day + DAY),
+        publish=[
+            f"{each:%Y-%m-%d}" for each in candidates if all(at is not None and each + DAY <= at for at in passed)
+        ],
+    )
+
+
+def _settled(lake: Lake, result: Result, settings: Settings) -> datetime | None:
+    """How far the batch layer has settled a result without a gap."""
+    try:
+        return cut_off(at_log(lake, result), result, coverage(lake, result), settings)
+    except NothingToCompare:
+        return None
+
+
+def _passed(lake: Lake, result: Result, settings: Settings, log_version: int) -> datetime | None:
+    """The moment before which every window of a result that starts there is settled, as far as its size is known."""
+    mark = position(at_log(lake, result), log_version).high_water
+    reach = sum(result.window.durations.values(), timedelta())
+    return None if mark is None else mark - settings.lateness.allowed - reach
+
+
+def _midnight(moment: datetime) -> datetime:
+    return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _days(first: datetime, last: datetime) -> list[datetime]:
+    return [first + number * DAY for number in range((last - first) // DAY + 1)]
