@@ -5,14 +5,19 @@ Data Docs, failures and decisions. Nothing is computed here, and nothing of Pari
 has no Spark.
 
 Airflow guards its own pages, not those of a plugin. So every page here asks for the user itself, and answers 401 without
-one.
+one. And it queues a run of any conf, whatever its keys: those that the form does not have are refused from here.
 """
 
 from typing import Any
 
+from airflow.models.dagrun import DagRun
 from airflow.plugins_manager import AirflowPlugin
+from sqlalchemy import event
 
+from conf_keys import refuse_unknown_keys
 from pages.app import app
+
+event.listen(DagRun, "before_insert", refuse_unknown_keys)
 
 
 class ParityPlugin(AirflowPlugin):
