@@ -23,8 +23,10 @@ RUN = "{{ dag.dag_id }}.{{ run_id }}"
 PINNED = "{{ ti.xcom_pull(task_ids='pin')['log_version'] }}"
 CONTROL = "legacy"
 """The candidate that has to differ."""
-STREAMED = "kappa|@[1-9][0-9]*"
-"""The candidates that ought to agree, as a pattern: the live results of the stream, or a version of them."""
+STREAM_POOL = "parity_stream"
+"""Everything that a stream does goes through this pool of one place: two would meet at the lock of a result."""
+REBUILT = timedelta(hours=12)
+"""As long as a result may take that is computed from the start of the log."""
 START = datetime(2000, 1, 1, tzinfo=UTC)
 """The floor of event time: a backfill can begin anywhere after it."""
 
@@ -80,13 +82,6 @@ def can_be_repaired(context: Context) -> None:
         raise AirflowSkipException("The control differs, as it should: there is nothing to repair.")
 
 
-def judged_results(results: list[str] | None, candidate: str) -> list[str] | None:
-    """The results by the names under which the candidate was judged: `team_scores@2`, where it is a version."""
-    if not candidate.startswith("@"):
-        return results
-    return [f"{name}{candidate}" for name in results or RESULTS]
-
-
 def has_a_landing(_context: Context) -> None:
     """Before ingestion: where no landing directory is named, the log is written by somebody else."""
     if not Variable.get("parity_landing", default=""):
@@ -121,6 +116,18 @@ def results_param(description: str) -> Param:
         description=description,
         items={"type": "string", "enum": RESULTS},
         examples=RESULTS,
+        uniqueItems=True,
+    )
+
+
+def versions_param(description: str) -> Param:
+    return Param(
+        None,
+        type=["null", "array"],
+        title="Results",
+        description=f"{description} None for all.",
+        items={"type": "string", "pattern": f"^({'|'.join(RESULTS)})(@[1-9][0-9]*)?$"},
+        examples=[f"{name}@1" for name in RESULTS],
         uniqueItems=True,
     )
 

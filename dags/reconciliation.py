@@ -6,8 +6,10 @@ verdict, is on the run's page under *Parity*.
 | exit code | what it means | what happens |
 |---|---|---|
 | 0 | the layers agree | the run succeeds |
-| 1 | they differ | the run fails at once with the verdict; `repair_after_reconciliation` asks what to do, unless the control was judged: it should differ |
+| 1 | they differ | the run fails at once with the verdict; `repair_after_reconciliation` asks what to do |
 | 2 | they could not be compared | retried, then failed with the reason |
+
+No repair is offered where the control was judged: it should differ.
 """
 
 from airflow.providers.standard.operators.empty import EmptyOperator
@@ -22,12 +24,11 @@ from house import (
     PINNED,
     QUICK,
     RUN,
-    STREAMED,
     can_be_repaired,
     moment_param,
     results_param,
 )
-from parity_command import VERDICT, ParityOperator
+from parity_command import FOUND_IN, VERDICT, ParityOperator
 
 FIRST = "{{ params.first or dag_run.partition_key or '' }}"
 TO = "{{ params.to or (macros.ds_add(dag_run.partition_key, 1) if dag_run.partition_key else '') }}"
@@ -52,7 +53,7 @@ with DAG(
         "candidate": Param(
             "kappa",
             type="string",
-            pattern=f"^({STREAMED}|{CONTROL})$",
+            pattern=f"^(kappa|{CONTROL}|@[1-9][0-9]*)$",
             title="Candidate",
             description="Who is judged against batch: kappa, legacy (the control), or a version of the results, e.g. @2.",
             examples=["kappa", "legacy", "@2"],
@@ -95,8 +96,7 @@ with DAG(
         conf={
             "reconciliation": RUN,
             "verdict": f"{{{{ ti.xcom_pull(task_ids='reconcile', key='{VERDICT}') }}}}",
-            "result": "{{ params.result }}",
-            "candidate": "{{ params.candidate }}",
+            "result": f"{{{{ ti.xcom_pull(task_ids='reconcile', key='{FOUND_IN}') }}}}",
             "first": f"{FIRST}",
             "to": f"{TO}",
         },

@@ -2,31 +2,48 @@
 
 The run waits, at most a day, for an answer under *Required actions*:
 
-- **Recompute batch**: the batch results of the interval are computed anew, at a version of the log that is fixed now.
+- **Recompute batch**: the batch results of the interval are computed anew, at the version of the log of that moment.
 - **Rebuild the stream**: the stream's results are computed anew from the log in a new epoch. Readers see the old one
-  until it has caught up.
+  until it has caught up. A retry goes on with that epoch.
 - **Reject**: nothing is done. Without an answer in time this is what happens.
 
-Each decision is kept in the lake, and shown on the *Parity* page. The run of the reconciliation stays failed.
+Each decision is kept in the lake when it is made, whatever becomes of the repair, and shown on the *Parity* page. The run of the
+reconciliation stays failed.
 """
 
 from datetime import timedelta
 
 from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.sdk import DAG, Param, TriggerRule
+from airflow.providers.standard.operators.python import BranchPythonOperator
+from airflow.sdk import DAG, Param
 
 from decision import DecisionOperator
-from house import COMMON, LAKE, PINNED, QUICK, RUN, STREAMED, judged_results, results_param
+from house import COMMON, LAKE, PINNED, QUICK, REBUILT, RUN, STREAM_POOL, versions_param
 from parity_command import ParityOperator
 
 RECOMPUTE, REBUILD, REJECT = "Recompute batch", "Rebuild the stream", "Reject"
-RESULTS = "{{ judged_results(params.result, params.candidate) }}"
+FIRST_TASK = {RECOMPUTE: "pin", REBUILD: "rebuild_stream", REJECT: "leave_it"}
+RESULTS = "{{ params.result }}"
 ASKED = {
     "lake": LAKE,
     "result": RESULTS,
     "from": "{{ params.first or '' }}",
     "to": "{{ params.to or '' }}",
 }
+NAMED = "{{ (params.result or ['every result']) | join(', ') }}"
+QUESTION = f"""{{{{ params.verdict }}}}
+
+The [report](/parity/reports/{{{{ params.reconciliation }}}}.html) shows the differing rows with their causes.
+
+**{RECOMPUTE}**: {NAMED} anew from the log, for the interval of the reconciliation. It takes as long as a run of
+`batch_recompute`, and readers of the Lambda view see the new rows when it ends.
+
+**{REBUILD}**: the stream of {NAMED} anew, from the start of the log. It takes about as long as a batch run over the whole
+log; readers see the old rows until it has caught up.
+
+**{REJECT}**: nothing is done, and that is also what happens if nobody answers within a day.
+"""
+CHOSEN = "{{ ti.xcom_pull(task_ids='decision', key='chosen') }}"
 
 with DAG(
     "repair_after_reconciliation",
@@ -36,7 +53,6 @@ with DAG(
     is_paused_upon_creation=False,
     tags=["parity", "reconciliation", "needs a person"],
     max_active_runs=4,
-    user_defined_macros={"judged_results": judged_results},
     params={
         "reconciliation": Param(
             "by-hand",
@@ -46,13 +62,8 @@ with DAG(
             description="The run whose difference this is about; filled in by it.",
         ),
         "verdict": Param("", type="string", title="Verdict", description="What it found; filled in by it."),
-        "result": results_param("Which results are repaired; none for all."),
-        "candidate": Param(
-            "kappa",
-            type="string",
-            pattern=f"^({STREAMED})$",  # never the control: neither repair could help it
-            title="Candidate",
-            description="Who was judged, the stream or a version of it, e.g. @2; filled in.",
+        "result": versions_param(
+            "Which results are repaired, each with the version that was judged, e.g. team_scores@2."
         ),
         "first": Param(
             "", type="string", title="From", description="First window start, included; empty for no bound."
@@ -61,26 +72,17 @@ with DAG(
     },
     **{**COMMON, "dagrun_timeout": timedelta(days=2)},
 ):
-    pin = ParityOperator(task_id="pin", command="pin", options=ASKED, **QUICK)
+    # Before anybody is asked: a repair of something that is not there is refused now.
+    check = ParityOperator(task_id="check", command="pin", options=ASKED, **QUICK)
     decision = DecisionOperator(
         task_id="decision",
         subject="The layers differ: {{ params.reconciliation }}",
-        body="{{ params.verdict }}\n\nThe page of that run has the report, under *Parity*. What is to be done?",
+        body=QUESTION,
         options=[RECOMPUTE, REBUILD, REJECT],
-        options_mapping={RECOMPUTE: "recompute_batch", REBUILD: "rebuild_stream", REJECT: "leave_it"},
         defaults=REJECT,
         response_timeout=timedelta(days=1),
         execution_timeout=None,
     )
-    recompute_batch = ParityOperator(
-        task_id="recompute_batch", command="recompute", options={**ASKED, "log-version": PINNED}
-    )
-    rebuild_stream = ParityOperator(
-        task_id="rebuild_stream",
-        command="stream",
-        options={"lake": LAKE, "result": RESULTS, "rebuild": True},
-    )
-    leave_it = EmptyOperator(task_id="leave_it")
     record = ParityOperator(
         task_id="record",
         command="decide",
@@ -88,10 +90,24 @@ with DAG(
             "lake": LAKE,
             "run": RUN,
             "reconciliation": "{{ params.reconciliation }}",
-            "decision": "{{ ti.xcom_pull(task_ids='decision', key='chosen') }}",
+            "decision": CHOSEN,
             "by": "{{ ti.xcom_pull(task_ids='decision', key='by') }}",
         },
-        trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS,
         **QUICK,
     )
-    pin >> decision >> [recompute_batch, rebuild_stream, leave_it] >> record
+    chosen = BranchPythonOperator(task_id="chosen", python_callable=FIRST_TASK.get, op_args=[CHOSEN])
+    # After the decision: the log has gone on while a person was asked.
+    pin = ParityOperator(task_id="pin", command="pin", options=ASKED, **QUICK)
+    recompute_batch = ParityOperator(
+        task_id="recompute_batch", command="recompute", options={**ASKED, "log-version": PINNED}
+    )
+    rebuild_stream = ParityOperator(
+        task_id="rebuild_stream",
+        command="stream",
+        options={"lake": LAKE, "result": RESULTS, "rebuild": True, "run": RUN},
+        execution_timeout=REBUILT,
+        pool=STREAM_POOL,
+    )
+    leave_it = EmptyOperator(task_id="leave_it")
+    check >> decision >> record >> chosen >> [pin, rebuild_stream, leave_it]
+    pin >> recompute_batch

@@ -1,7 +1,10 @@
 """Compute a result anew from the log beside the live one, show what changes, and make it live if a person agrees.
 
 For a fixed bug or a changed window. The new version's number is fixed when the run starts. The comparison is on the
-page of the approval. Rejected, the new version stays beside the live one: `parity retire` removes it.
+page of the approval. The log goes on while a person thinks, so the swap lets the new version catch up first. Rejected,
+the new version stays beside the live one: `parity retire` removes it.
+
+Each task finds what an attempt before it has done, and goes on from there.
 """
 
 from datetime import timedelta
@@ -9,7 +12,7 @@ from datetime import timedelta
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import DAG, Param
 
-from house import COMMON, LAKE, QUICK, one_result_param
+from house import COMMON, LAKE, QUICK, REBUILT, STREAM_POOL, one_result_param
 from parity_command import ParityOperator
 
 RESULT = "{{ params.result }}"
@@ -41,7 +44,8 @@ with DAG(
         task_id="replay",
         command="replay",
         options={"lake": LAKE, "result": RESULT, "as-version": NEW, "way": "{{ params.way }}"},
-        execution_timeout=timedelta(hours=12),
+        execution_timeout=REBUILT,
+        pool=STREAM_POOL,
     )
     compare = ParityOperator(
         task_id="compare",
@@ -56,5 +60,10 @@ with DAG(
         response_timeout=timedelta(days=1),
         execution_timeout=None,
     )
-    swap = ParityOperator(task_id="swap", command="swap", options={"lake": LAKE, "result": RESULT, "to": NEW}, **QUICK)
+    swap = ParityOperator(
+        task_id="swap",
+        command="swap",
+        options={"lake": LAKE, "result": RESULT, "to": NEW, "catch-up": True},
+        pool=STREAM_POOL,
+    )
     pin >> replay >> compare >> approval >> swap

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from airflow.sdk import DAG, TriggerRule
 
-from house import COMMON, LAKE, has_a_landing, results_param
+from house import COMMON, LAKE, STREAM_POOL, has_a_landing, results_param
 from parity_command import ParityOperator
 
 with DAG(
@@ -32,5 +32,6 @@ with DAG(
         command="stream",
         options={"lake": LAKE, "result": "{{ params.result }}"},
         trigger_rule=TriggerRule.NONE_FAILED,
+        pool=STREAM_POOL,
     )
     ingest >> stream

@@ -26,6 +26,11 @@ from components import NotUp, airflow, running
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parent.parent
 USER = "admin"
+STREAM_POOL = "parity_stream"  # as in dags/house.py
+PREPARATIONS = (
+    ("db", "migrate"),
+    ("pools", "set", STREAM_POOL, "1", "What streams: two at once would meet at the lock of a result."),
+)
 
 
 class Stop(Exception):
@@ -48,7 +53,8 @@ def main() -> int:
     try:
         print("Preparing the database ...", flush=True)
         with (home / "migrate.log").open("a") as log:
-            subprocess.run([airflow(), "db", "migrate"], env=environment, stdout=log, stderr=log, check=True)
+            for command in PREPARATIONS:
+                subprocess.run([airflow(), *command], env=environment, stdout=log, stderr=log, check=True)
         address = f"http://127.0.0.1:{asked.port}"
         with running(environment, home, address) as components:
             print(

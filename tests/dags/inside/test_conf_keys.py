@@ -13,13 +13,13 @@ from airflow.utils.session import create_session
 from fastapi.testclient import TestClient
 
 DAGS = ("batch_recompute", "data_quality", "maintenance", "reconciliation", "replay_and_swap", "stream_increment")
-OTHER = '''
+OTHER = """
 from airflow.sdk import DAG
 from airflow.providers.standard.operators.empty import EmptyOperator
 
 with DAG("somebody_elses", schedule=None):
     EmptyOperator(task_id="nothing")
-'''
+"""
 
 
 @pytest.fixture(scope="module")
