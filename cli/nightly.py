@@ -55,18 +55,22 @@ def nightly(lake: Lake, results: Sequence[Result], settings: Settings, day: date
 
 
 def _settled(lake: Lake, result: Result, settings: Settings) -> datetime | None:
-    """How far the batch layer has settled a result without a gap."""
+    """Before which moment the windows of a result that start there are settled in the batch layer, without a gap."""
     try:
-        return cut_off(at_log(lake, result), result, coverage(lake, result), settings)
+        return cut_off(at_log(lake, result), result, coverage(lake, result), settings) - _reach(result)
     except NothingToCompare:
         return None
 
 
 def _passed(lake: Lake, result: Result, settings: Settings, log_version: int) -> datetime | None:
-    """The moment before which every window of a result that starts there is settled, as far as its size is known."""
+    """The same in the log: before which moment every window that starts there is settled."""
     mark = position(at_log(lake, result), log_version).high_water
-    reach = sum(result.window.durations.values(), timedelta())
-    return None if mark is None else mark - settings.lateness.allowed - reach
+    return None if mark is None else mark - settings.lateness.allowed - _reach(result)
+
+
+def _reach(result: Result) -> timedelta:
+    """How long after its start a window can end and be added to. A session has no such bound: its gap stands for it."""
+    return sum(result.window.durations.values(), timedelta())
 
 
 def _midnight(moment: datetime) -> datetime:

@@ -18,7 +18,7 @@ from house import RESULTS
 from parity_command import ParityOperator, command_line
 
 EXPECTED = {
-    "batch_recompute": "0 0 * * *",
+    "batch_recompute": "15 2 * * *",
     "data_quality": "30 2 * * *",
     "maintenance": "0 4 * * 0",
     "reconciliation": "Partitioned Asset",
@@ -79,7 +79,7 @@ def test_an_approval_has_a_time_limit(bag: DagBag) -> None:
 
 
 def test_a_recompute_publishes_the_asset_of_every_result_and_reconciliation_waits_for_all(bag: DagBag) -> None:
-    published = {asset.name for asset in bag.dags["batch_recompute"].get_task("recompute").outlets}
+    published = {asset.name for asset in bag.dags["batch_recompute"].get_task("publish").outlets}
     assert published == {f"batch_{name}" for name in RESULTS}
     awaited = {key.name for key, _ in _scheduled(bag, "reconciliation").timetable.asset_condition.iter_assets()}
     assert awaited == published

@@ -55,16 +55,32 @@ def test_an_answer_in_json_is_taken_apart(command: Any) -> None:
 
 
 def test_a_difference_fails_at_once_with_the_verdict(command: Any) -> None:
-    command(answer="team_scores differs\nThey differ in 3 keys.\n", code=1)
+    said = "✓ Reconcile 1.0 s\nVerdict: differ (team_scores@1, level_ups@2)\n"
+    command(answer="team_scores differs\nThey differ in 3 keys.\n", progress=said, code=1)
     ti = TaskInstance()
     with pytest.raises(AirflowFailException, match="^They differ in 3 keys.\nteam_scores differs"):
         _ran(ti)
-    assert ti.pushed == {"verdict": "They differ in 3 keys."}
+    assert ti.pushed == {"verdict": "They differ in 3 keys.", "found_in": ["team_scores@1", "level_ups@2"]}
 
 
 def test_a_difference_that_was_asked_for_goes_on(command: Any) -> None:
-    command(answer="3 keys differ\n", code=1)
+    command(answer="3 keys differ\n", progress="Verdict: differ (team_scores@1, team_scores@2)\n", code=1)
     assert _ran(on_difference="goes on") == "3 keys differ"
+
+
+CRASH = "Traceback (most recent call last):\n  …\nModuleNotFoundError: No module named 'pyspark'\n"
+
+
+@pytest.mark.parametrize("on_difference", ["fails", "goes on"])
+@pytest.mark.parametrize("progress", ["", CRASH, f"Verdict: differ (team_scores@1)\n{CRASH}"])
+def test_exit_code_1_without_a_verdict_is_a_crash(command: Any, on_difference: Any, progress: str) -> None:
+    """Python ends with it when a program cannot be loaded: nothing was compared, and nobody is asked to approve it."""
+    command(progress=progress, code=1)
+    ti = TaskInstance()
+    with pytest.raises(AirflowException, match="exit code 1") as raised:
+        _ran(ti, on_difference=on_difference)
+    assert not isinstance(raised.value, AirflowFailException), "a crash may be tried again"
+    assert ti.pushed == {}
 
 
 @pytest.mark.parametrize("code", [2, 3, 130])
