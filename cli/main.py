@@ -23,6 +23,7 @@ from cli import (
     reprocess,
     savepoints,
     serve,
+    swap,
     watermark,
     what_if,
 )
@@ -51,7 +52,7 @@ app.command("results")(declared.results)
 app.command("lateness")(watermark.lateness)
 app.command("replay")(reprocess.replay)
 app.command("compare")(reprocess.compare)
-app.command("swap")(reprocess.swap)
+app.command("swap")(swap.swap)
 app.command("versions")(reprocess.versions)
 app.command("retire")(reprocess.retire)
 app.command("what-if")(what_if.what_if)

@@ -1,4 +1,4 @@
-"""The commands that answer a fixed bug or a changed window from the log: replay, compare, swap, versions, retire."""
+"""The commands that answer a fixed bug or a changed window from the log: replay, compare, versions, retire; beside them swap."""
 
 import json
 from dataclasses import replace
@@ -91,37 +91,6 @@ def compare(
             show_comparison(answers, found)
         conclude(found.status, [found.left, found.right])
     raise typer.Exit(found.exit_code)
-
-
-def swap(
-    lake: LakeOption,
-    result: OneResultOption,
-    to: Annotated[int | None, typer.Option(min=1, help="The version that becomes live.", metavar="N")] = None,
-    back: Annotated[bool, typer.Option("--back", help="Undo the last swap.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Also if it is behind the live one.")] = False,
-    config: ConfigOption = None,
-) -> None:
-    """Make a version of a result the live one, at once and as a whole; or undo that. Needs no Spark."""
-    from lakehouse.errors import VersionRefused
-    from lakehouse.lake import open_lake
-    from lakehouse.versions import at_number, make_live, make_previous_live
-
-    with told_errors():
-        settings = settings_from(config)
-        opened = open_lake(lake)
-        if back == (to is not None):
-            raise VersionRefused("Say either which version becomes live, with --to N, or --back.")
-        [asked] = results_from(settings, [result], opened)
-        if to is None:
-            live, before = make_previous_live(opened, asked.name)
-        else:
-            live, before = to, make_live(opened, at_number(opened, asked, to), force=force)
-        notes.print(
-            f"[green]✓[/] {asked.name}@{live} is live, {asked.name}@{before} was. "
-            f"`parity swap --lake {lake} --result {asked.name} --back` undoes it.",
-            highlight=False,
-            soft_wrap=True,
-        )
 
 
 def versions(
