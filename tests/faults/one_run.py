@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -36,7 +36,7 @@ def one_run(
     settings: Settings,
     *,
     files_per_batch: int | None = None,
-    clock: Callable[[int], datetime] | None = None,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> None:
     """Ingest what has landed, and let the streams catch up."""
     ingest(spark, lake, landing, settings, files_per_batch=files_per_batch, clock=clock)

@@ -30,8 +30,8 @@ from transformations.durations import iso, to_millis
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
-def standing_at(moment: datetime) -> Callable[[int], datetime]:
-    return lambda _: moment
+def standing_at(moment: datetime) -> Callable[[], datetime]:
+    return lambda: moment
 
 
 def assert_in_order(spark: SparkSession, lake: Lake) -> None:

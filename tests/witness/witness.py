@@ -88,7 +88,8 @@ FROM fields WHERE {well_formed()};
 
 CREATE TABLE arrivals AS
 SELECT *, row_number() OVER (PARTITION BY event_id ORDER BY place, line) AS delivery FROM dated
-WHERE event_time <= coalesce(received_at, {{ingested_at}}) + {FUTURE} AND event_time >= {FLOOR};
+WHERE coalesce(received_at, {{ingested_at}}) <= {{ingested_at}} + {FUTURE}
+  AND event_time <= least(coalesce(received_at, {{ingested_at}}), {{ingested_at}}) + {FUTURE} AND event_time >= {FLOOR};
 
 CREATE TABLE events AS SELECT * FROM arrivals WHERE delivery = 1
 """
@@ -241,7 +242,7 @@ QUERIES = {
 
 
 class Witness:
-    """What the landing files say. `ingested_at` (milliseconds) judges lines that do not say when they were received."""
+    """What the landing files say. `ingested_at` (milliseconds) bounds every time in them."""
 
     def __init__(self, landing: Path, *, ingested_at: int) -> None:
         self._database = duckdb.connect()
