@@ -20,6 +20,7 @@ from transformations.result import Result
 SCORES, SESSIONS, HOT = (catalogue()[name] for name in ("team_scores", "player_sessions", "hot_minutes"))
 """A tumbling window and a session, which the engine computes, and a sliding window, which is recomputed."""
 FUTURE = "time in the future: more than 10 minutes after it was received"
+RECEIVED_LATER = "time in the future: received more than 10 minutes after the clock of ingestion"
 BEFORE_2000 = "time before the floor of 2000-01-01T00:00:00+00:00"
 
 

@@ -17,9 +17,8 @@ from proof import lines, proven
 from pyspark.sql import SparkSession
 from struck import KILLED, PATIENCE, begun, ingested
 
-from lakehouse.errors import AlreadyRunning, ParityError
+from lakehouse.errors import ParityError
 from lakehouse.lake import Lake, create_lake
-from lakehouse.locks import exclusive
 from lakehouse.log import position
 from lakehouse.settings import ClockTolerances, Settings
 from lakehouse.tables import read_table
@@ -94,15 +93,3 @@ def test_a_requeue_waits_for_a_micro_batch_that_is_half_written(
         "ingestion, killed between the appends, and a requeue before it is started again",
         "The requeue is refused with the command that finishes the micro-batch; after that it takes each line once.",
     )
-
-
-def test_a_requeue_and_a_reingestion_exclude_each_other(
-    spark: SparkSession, tmp_path: Path, settings: Settings
-) -> None:
-    """A requeue moves lines between tables that a reingestion reads one after the other: one could be in neither, or in both."""
-    lake, _ = ingested(spark, tmp_path, settings)
-    with exclusive(spark, lake.lock_file("raw_lines"), wait=False):
-        with pytest.raises(AlreadyRunning, match="raw_lines"):
-            requeue(spark, lake, settings)
-        with pytest.raises(AlreadyRunning, match="raw_lines"):
-            reingest(spark, lake, settings, as_log=2)
