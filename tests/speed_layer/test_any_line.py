@@ -87,7 +87,7 @@ def test_of_many_lines_spark_and_the_audit_say_the_same(
 def test_a_lake_without_names_takes_any_line_and_can_judge_it_again(
     spark: SparkSession, lake: Lake, landing: Path, seed: int
 ) -> None:
-    key = {"ingestion.pseudonym_key": "a key that is long enough for this test"}
+    key = {"ingestion.pseudonym_key": "long-enough-for-a-key-of-this-lake"}
     settings = load_settings(tried=key)
     land(landing, "many.jsonl", [*wide(MANY // 2, seed + 1), *ALONE.values()])
     ingest(spark, lake, landing, settings, clock=lambda: NOW)
