@@ -18,6 +18,7 @@ KINDS = {
 OPTIONAL = {"bubbles_popped": {"reaction_ms": "INTEGER"}}
 CONTENT = ("kind", "occurred_at", "player_id", "team_id", "bubbles", "reaction_ms", "offer_id", "league")
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)"
+OUTSIDE_THE_CALENDAR = r"^(0000|0001-01-01T.*\+|9999-12-31T.*-)"
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 WINDOW, ALLOWED, WRONG_CLOCK, FUTURE, GOAL = MINUTE, 5 * MINUTE, 30 * SECOND, 10 * MINUTE, 500
 PACE, PACE_STEP, SESSION_GAP, STREAK, CLICK_WITHIN = 5 * MINUTE, MINUTE, 15 * MINUTE, 10, HOUR
@@ -52,7 +53,8 @@ def time(name: str) -> str:
     """Milliseconds since 1970, if the text is a time with a zone."""
     said = text(name)
     moment = f"TRY_CAST({said} AS TIMESTAMPTZ)"
-    return f"CASE WHEN regexp_full_match({said}, '{TIME}') THEN epoch_ms({moment}) END"
+    outside = f"regexp_matches({said}, '{OUTSIDE_THE_CALENDAR}')"
+    return f"CASE WHEN regexp_full_match({said}, '{TIME}') AND NOT {outside} THEN epoch_ms({moment}) END"
 
 
 def given(name: str) -> str:
