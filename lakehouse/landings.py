@@ -11,7 +11,7 @@ a retry or a re-ingestion, judges by that.
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from pathlib import Path
@@ -120,12 +120,13 @@ class Landings:
         self.manifests = len(_manifest_files(lake))
         """How many manifests there are, which is also the number of the next."""
 
-    def note(self, at: datetime) -> int:
+    def note(self, clock: Callable[[], datetime]) -> int:
         """Write manifests for the files that are new since the last call; returns how many files that are.
 
-        `at` is the clock of ingestion.
+        The clock of ingestion is read when they have been seen: none of them has been received later.
         """
         new = [file for file in landed(self._directory) if _seen(file) != self._noted.get(file.path)]
+        at = clock()
         for first in range(0, len(new), self._files_per_batch):
             together = new[first : first + self._files_per_batch]
             _write_manifest(self._lake, self.manifests, together, at)

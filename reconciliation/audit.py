@@ -25,6 +25,7 @@ from reconciliation.verdict import Audit, AuditBucket
 UNREADABLE = "unreadable"
 _QUOTE, _ESCAPE = b'"\\'
 LEVELS = 100
+"""As docs/landing-format.md says. Ingestion has its own number, and they have to agree."""
 
 
 def audited(spark: SparkSession, lake: Lake, log_version: int) -> Audit:

@@ -62,13 +62,13 @@ def ingest(
         else:
             _refuse_lost_checkpoint(lake, landing, checkpoint)
         keep_code(lake, parser_fingerprint())
-        landings.note(clock())
+        landings.note(clock)
 
         def note_when_idle() -> None:
             # What lands during a micro-batch goes into the next as a whole. A manifest whenever a file is seen would be a
             # micro-batch each, and those that take longer than files need to land would fall behind for ever.
             if position(lake).batch + 1 >= landings.manifests:
-                landings.note(clock())
+                landings.note(clock)
 
         def sink(rows: DataFrame, batch: int) -> int:
             taken = ingest_batch(rows.sparkSession, batch, lake, settings)

@@ -44,4 +44,4 @@ def land(landing: Path, name: str, lines: Iterable[str | bytes], *, modified: in
 
 def note_landings(lake: Lake, landing: Path, *, files_per_batch: int) -> int:
     """Note what has landed, once, an hour after the start; returns how many files that are."""
-    return Landings(lake, landing, files_per_batch=files_per_batch).note(START + timedelta(hours=1))
+    return Landings(lake, landing, files_per_batch=files_per_batch).note(lambda: START + timedelta(hours=1))
