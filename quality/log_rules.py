@@ -14,7 +14,7 @@ ALWAYS = ("seq", "event_time", "high_water", "occurred_at", "event_id", "kind", 
 def event_rules(pin: Pin) -> list[Rule]:
     bounds, clock, allowed = pin.settings.quality, pin.settings.clock, pin.settings.lateness.allowed
     late = f"unix_millis(event_time) <= unix_millis(high_water) - {milliseconds(allowed)}"
-    future = f"unix_millis(coalesce(received_at, ingested_at)) + {milliseconds(clock.future)}"
+    future = f"unix_millis(least(received_at, ingested_at)) + {milliseconds(clock.future)}"
     return [
         Columns(SCHEMAS[EVENTS]),
         given((*ALWAYS, *ORIGIN), PLACE),

@@ -21,13 +21,38 @@ from .kind import COLUMN_TYPES, Field, Kind
 from .kinds import KINDS, fields
 
 TIMES = ("occurred_at", "sent_at", "received_at")
-TIME_PATTERN = r"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d([.]\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)\\z"
+# Within the years 1 to 9999, in UTC as well: Python has no others, and a calendar that all readers share ends with them.
+TIME_PATTERN = (
+    r"^(?!0000|0001-01-01T.*[+]|9999-12-31T.*-)"
+    r"\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d([.]\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)\\z"
+)
+
+LEVELS = 100
+"""How deep a line may be nested, its own object counted. Every parser ends somewhere, and each elsewhere."""
+
+# Most lines have fewer brackets than levels. Of the others what is escaped goes first, which may be a quote, then the texts,
+# then a level at a time from within. No pattern repeats a group: on a long line Java's stack would overflow.
+_BRACKETS = (
+    r"""regexp_replace(regexp_replace(regexp_replace(value, '(?s)\\\\.', ''), '"[^"]*"', ''), '[^\\[\\]{}]+', '')"""
+)
+_INNERMOST = r"'\\[\\]|\\{\\}'"
+
+
+def _many_brackets(text: str) -> str:
+    return f"octet_length({text}) - octet_length(replace(replace({text}, '[', ''), '{{', '')) > {LEVELS}"
+
+
+_TOO_DEEP = f"""
+    if(is_valid_utf8(value) and {_many_brackets("value")},
+       aggregate(sequence(1, {LEVELS}), {_BRACKETS}, (rest, level) -> regexp_replace(rest, {_INNERMOST}, ''),
+                 rest -> rlike(rest, {_INNERMOST}) or {_many_brackets("rest")}), false) as too_deep
+"""
 
 # The parser ignores what follows a value. In an array with a sentinel behind it, trailing garbage or a second object shows
 # itself; the sentinel is the line's own hash, which no line can contain.
-_AS_ARRAY = (
-    """if(is_valid_utf8(value), try_parse_json(concat('[', value, ',"', md5(value), '"]')), null) as json_array"""
-)
+_AS_ARRAY = """
+    if(is_valid_utf8(value) and not too_deep, try_parse_json(concat('[', value, ',"', md5(value), '"]')), null) as json_array
+"""
 _SINGLE_OBJECT = """
     if(try_variant_get(json_array, '$[1]', 'string') = md5(value) and startswith(trim(leading ' \\t\\r' from value), '{'),
        try_variant_get(json_array, '$[0]', 'variant'), null) as json
@@ -43,13 +68,14 @@ def parsed(lines: DataFrame, clock: Clock, kinds: Iterable[Kind] = KINDS) -> Dat
     types = (f"schema_of_variant(try_variant_get(json, '$.{name}', 'variant')) as {name}_type" for name in names)
     values = (*map(_text, ("event_id", "kind")), *map(_time, TIMES), *map(_typed, declared.values()))
     return (
-        lines.selectExpr("*", _AS_ARRAY)
+        lines.selectExpr("*", _TOO_DEEP)
+        .selectExpr("*", _AS_ARRAY)
         .selectExpr("*", _SINGLE_OBJECT)
         .selectExpr("*", f"if(json is null, null, from_json(value, '{texts}')) as said", *types)
         .selectExpr("*", *values)
         .withColumn("event_time", clock.event_time())
         .withColumn("reason", F.coalesce(F.expr(_reason(kinds)), clock.implausible()))
-        .drop("json_array", "json", "said", *(f"{name}_type" for name in names))
+        .drop("too_deep", "json_array", "json", "said", *(f"{name}_type" for name in names))
     )
 
 
@@ -76,6 +102,7 @@ def _reason(kinds: tuple[Kind, ...]) -> str:
     return f"""case
         when not is_valid_utf8(value) then 'not UTF-8'
         when trim(both ' \\t\\r' from value) = '' then 'empty line'
+        when too_deep then 'nested deeper than {LEVELS} levels'
         when json is null then 'not a JSON object'
         {_complaints("event_id", "text", required=True)}
         when event_id = '' then 'missing field: event_id'

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deliveries import START, heartbeat, land, pop
+from deliveries import START, heartbeat, land, note_landings, pop
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -18,7 +18,7 @@ import speed_layer.intake
 from lakehouse.commits import newest
 from lakehouse.errors import AlreadyRunning, CheckpointLost, ParityError, SettingsChanged, StreamFailed
 from lakehouse.lake import Lake, create_lake
-from lakehouse.landings import note_landings
+from lakehouse.landings import noted_at
 from lakehouse.locks import exclusive
 from lakehouse.log import EVENTS, SCHEMAS, position
 from lakehouse.settings import Settings, load_settings
@@ -80,9 +80,9 @@ REJECTED = {
 }
 
 
-def clock(batch: int) -> datetime:
-    """The clock of ingestion: two months after the start, and a minute later with each micro-batch."""
-    return START + timedelta(days=60, minutes=batch)
+def clock() -> datetime:
+    """The clock of ingestion: two months after the start."""
+    return START + timedelta(days=60)
 
 
 def deliver(landing: Path) -> None:
@@ -204,7 +204,7 @@ def test_rows_say_when_in_which_batch_and_by_which_code_they_came(
             "batch", "unix_millis(ingested_at) as at", "fingerprint"
         )
         for row in rows.collect():
-            assert row.at == to_millis(clock(row.batch))
+            assert row.at == to_millis(clock())
             assert (ingested(1).code(row.fingerprint) / "events.py").is_file()
 
 
@@ -287,28 +287,24 @@ def test_a_batch_is_not_finished_by_other_rules_than_it_was_begun_with(
     assert places(spark, lake, "quarantine") == [("a.jsonl", 2)]
 
 
-def test_the_clock_of_a_retry_is_that_of_its_first_attempt(
+def test_files_are_judged_by_the_clock_at_which_they_were_noted_whenever_they_are_read(
     spark: SparkSession, lake: Lake, landing: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line that was in the future then must not be accepted now, and in the log as well as in quarantine."""
-    planned: list[datetime] = []
-    ingest_batch = speed_layer.ingest.ingest_batch
-
-    def dying(*arguments: Any, **options: Any) -> None:
-        planned.append(options["ingested_at"])
-        if len(planned) == 1:
-            raise RuntimeError("died here")
-        ingest_batch(*arguments, **options)
-
-    monkeypatch.setattr(speed_layer.ingest, "ingest_batch", dying)
-    before = datetime.now(UTC)
-    land(landing, "a.jsonl", [pop("a", 0)])
-    with pytest.raises(StreamFailed):
-        ingest(spark, lake, landing, settings)
-    after = datetime.now(UTC)
-    ingest(spark, lake, landing, settings)
-    assert planned[0] == planned[1]
-    assert before - timedelta(milliseconds=1) <= planned[0] <= after
+    first, second = START, START + timedelta(hours=1)
+    land(landing, "a.jsonl", [pop("a", 0), pop("ahead", 1800)])
+    with monkeypatch.context() as patched:
+        patched.setattr(speed_layer.ingest, "ingest_batch", lambda *_: 1 / 0)
+        with pytest.raises(StreamFailed):
+            ingest(spark, lake, landing, settings, clock=lambda: first)
+    land(landing, "b.jsonl", [pop("b", 1), pop("not ahead any more", 1800)])
+    ingest(spark, lake, landing, settings, clock=lambda: second)
+    assert [noted_at(lake, number) for number in (0, 1)] == [first, second]
+    for table in TABLES[::2]:
+        rows = read_table(spark, lake, table).selectExpr("batch", "unix_millis(ingested_at) as at").collect()
+        assert {(row.batch, row.at) for row in rows} <= {(0, to_millis(first)), (1, to_millis(second))}
+    assert places(spark, lake, "quarantine") == [("a.jsonl", 2)]
+    assert places(spark, lake, "events") == [("a.jsonl", 1), ("b.jsonl", 1), ("b.jsonl", 2)]
 
 
 def test_a_lost_checkpoint_is_refused(

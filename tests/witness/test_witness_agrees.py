@@ -50,7 +50,7 @@ def lake(spark: SparkSession, landing: Path, delivered: Delivered, tmp_path_fact
     """A lake into which all was ingested, streamed and recomputed."""
     assert delivered.files == 6
     lake = create_lake(tmp_path_factory.mktemp("witnessed") / "lake")
-    ingest(spark, lake, landing, SETTINGS, files_per_batch=2, clock=lambda _batch: INGESTED_AT)
+    ingest(spark, lake, landing, SETTINGS, files_per_batch=2, clock=lambda: INGESTED_AT)
     stream(spark, lake, list(RESULTS.values()), SETTINGS)
     for result in RESULTS.values():
         recompute(spark, lake, result, SETTINGS)

@@ -18,6 +18,7 @@ KINDS = {
 OPTIONAL = {"bubbles_popped": {"reaction_ms": "INTEGER"}}
 CONTENT = ("kind", "occurred_at", "player_id", "team_id", "bubbles", "reaction_ms", "offer_id", "league")
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)"
+OUTSIDE_THE_CALENDAR = r"^(0000|0001-01-01T.*\+|9999-12-31T.*-)"
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 WINDOW, ALLOWED, WRONG_CLOCK, FUTURE, GOAL = MINUTE, 5 * MINUTE, 30 * SECOND, 10 * MINUTE, 500
 PACE, PACE_STEP, SESSION_GAP, STREAK, CLICK_WITHIN = 5 * MINUTE, MINUTE, 15 * MINUTE, 10, HOUR
@@ -52,7 +53,8 @@ def time(name: str) -> str:
     """Milliseconds since 1970, if the text is a time with a zone."""
     said = text(name)
     moment = f"TRY_CAST({said} AS TIMESTAMPTZ)"
-    return f"CASE WHEN regexp_full_match({said}, '{TIME}') THEN epoch_ms({moment}) END"
+    outside = f"regexp_matches({said}, '{OUTSIDE_THE_CALENDAR}')"
+    return f"CASE WHEN regexp_full_match({said}, '{TIME}') AND NOT {outside} THEN epoch_ms({moment}) END"
 
 
 def given(name: str) -> str:
@@ -88,7 +90,8 @@ FROM fields WHERE {well_formed()};
 
 CREATE TABLE arrivals AS
 SELECT *, row_number() OVER (PARTITION BY event_id ORDER BY place, line) AS delivery FROM dated
-WHERE event_time <= coalesce(received_at, {{ingested_at}}) + {FUTURE} AND event_time >= {FLOOR};
+WHERE coalesce(received_at, {{ingested_at}}) <= {{ingested_at}} + {FUTURE}
+  AND event_time <= least(coalesce(received_at, {{ingested_at}}), {{ingested_at}}) + {FUTURE} AND event_time >= {FLOOR};
 
 CREATE TABLE events AS SELECT * FROM arrivals WHERE delivery = 1
 """
@@ -241,7 +244,7 @@ QUERIES = {
 
 
 class Witness:
-    """What the landing files say. `ingested_at` (milliseconds) judges lines that do not say when they were received."""
+    """What the landing files say. `ingested_at` (milliseconds) bounds every time in them."""
 
     def __init__(self, landing: Path, *, ingested_at: int) -> None:
         self._database = duckdb.connect()
