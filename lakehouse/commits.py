@@ -1,10 +1,13 @@
 """The commits of a Delta table, read from its log without a JVM: what the writers said of them, and the files they added.
 
-Delta writes a commit once, as a file that appears whole. One that is torn is refused here, for whoever asks.
+Delta writes a commit once, as a file that appears whole. One that is torn is refused here, for whoever asks. When it
+writes a checkpoint, Delta removes the files of commits beyond the horizon, and with them what their writers said. So each
+commit of a maintenance carries on what has to be known longer (`lakehouse/carrying.py`). What nobody has carried on is
+refused: an answer as if nothing had been said would be a wrong one.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -12,21 +15,66 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from lakehouse.errors import Forgotten
 from lakehouse.lake import Lake
 from lakehouse.torn import torn_commit
-from transformations.durations import from_millis, to_millis
+from transformations.durations import from_millis, iso, to_millis
+
+CARRIED = "carried"
 
 
 def commits(lake: Lake, name: str) -> Iterator[dict[str, Any]]:
     """What the writers said of their commits, newest first, each with its `version`; silent commits are left out.
 
-    Read from the commit files themselves: DESCRIBE HISTORY is a Spark job, and a reader may have no JVM. Where the lake
-    is pinned, later commits do not count.
+    Read from the commit files themselves: DESCRIBE HISTORY is a Spark job, and a reader may have no JVM. Those that have
+    no file any more come last, as far as they were carried on. Where the lake is pinned, later commits do not count.
     """
     pinned = dict(lake.pins).get(name)
-    for version in _versions(lake, name):
-        if (pinned is None or version <= pinned) and (said := _commit(lake, name, version).said) is not None:
-            yield {**said, "version": version}
+    for version, commit in _known(lake, name):
+        if commit.said and (pinned is None or version <= pinned):
+            yield {**commit.said, "version": version}
+
+
+def said_at(lake: Lake, name: str, version: int, *, about: str) -> dict[str, Any] | None:
+    """What the last commit up to `version` that says anything `about` this said; none if there was none."""
+    until = (said for said in commits(lake, name) if said["version"] <= version and about in said)
+    found = next(until, None)
+    if found is None and version > 0 and is_cleaned(lake, name):  # version 0 makes the table
+        raise Forgotten(
+            f"What {name} in {lake.path} said at version {version} is no longer known: Delta has removed its commits of that "
+            "time, which are beyond the horizon ([retention] horizon). Ask at a later version."
+        )
+    return found
+
+
+def has_commit(lake: Lake, name: str, version: int) -> bool:
+    """Whether Delta still has the commit. It removes the oldest first: then all later ones are there too."""
+    return _file(_log(lake, name), version).exists()
+
+
+def is_cleaned(lake: Lake, name: str) -> bool:
+    """Whether Delta has removed commits of the table that are beyond the horizon."""
+    return lake.has(name) and not _file(_log(lake, name), 0).exists()
+
+
+def carried_on(lake: Lake, name: str, *, anchors: Iterable[int] = ()) -> dict[str, Any]:
+    """What a commit of maintenance has to say, so that nothing is forgotten that somebody goes on with.
+
+    Of each epoch and each form of statement the newest, and what was said last until each of the `anchors`.
+    """
+    kept: dict[int, _Commit] = {}
+    forms: set[tuple[object, frozenset[str]]] = set()
+    left = sorted(anchors)
+    for version, commit in _known(lake, name):
+        if not commit.said:
+            continue
+        form = (commit.said.get("epoch"), frozenset(commit.said))
+        asked = [each for each in left if each >= version]
+        if form not in forms or asked:
+            kept[version] = commit
+        forms.add(form)
+        left = [each for each in left if each < version]
+    return {CARRIED: [{"version": version, "at": each.at, "said": each.said} for version, each in kept.items()]}
 
 
 def newest(lake: Lake, name: str, *, known: int = 0) -> int:
@@ -37,26 +85,54 @@ def newest(lake: Lake, name: str, *, known: int = 0) -> int:
 def newest_at(lake: Lake, name: str, moment: datetime) -> int:
     """The newest version of the table that was committed by that moment, -1 if there was none."""
     at = to_millis(moment)
-    return next((version for version in _versions(lake, name) if _commit(lake, name, version).at <= at), -1)
+    found = next((version for version in _versions(lake, name) if _commit(lake, name, version).at <= at), -1)
+    if found < 0 and is_cleaned(lake, name):
+        raise Forgotten(
+            f"What {name} in {lake.path} was at {iso(moment)} is no longer known: Delta has removed its commits of that time, "
+            "which are beyond the horizon ([retention] horizon). Ask for a later time."
+        )
+    return found
 
 
 def committed_at(lake: Lake, name: str, version: int) -> datetime:
     """When a version was committed, by the writer's clock."""
-    return from_millis(_commit(lake, name, version).at)
+    if _file(_log(lake, name), version).exists():
+        return from_millis(_commit(lake, name, version).at)
+    for known, commit in _known(lake, name):
+        if known == version:
+            return from_millis(commit.at)
+    raise Forgotten(f"When version {version} of {name} in {lake.path} was committed is no longer known.")
 
 
 def lasting(lake: Lake, name: str, version: int) -> int:
     """The version to read instead of `version`: the newest that a maintenance left, if that is later.
 
-    It holds what is left of all versions before it, and no vacuum breaks it. The files of an earlier one may be gone.
+    It holds what is left of all versions before it, and no vacuum breaks it. The files of an earlier one may be gone. So
+    may be the commits that Delta needs to tell them; the newest version then holds their rows too.
     """
-    for later in _versions(lake, name):
-        if later <= version:
-            break
-        commit = _commit(lake, name, later)
-        if commit.operation == "OPTIMIZE" or "folded" in (commit.said or {}):
-            return later
-    return version
+    later = last_maintenance(lake, name)
+    if later > version:
+        return later
+    return version if _is_readable(_log(lake, name), version) else newest(lake, name)
+
+
+def last_maintenance(lake: Lake, name: str) -> int:
+    """The newest version that a maintenance left, -1 if none did."""
+    for version in _versions(lake, name):
+        commit = _commit(lake, name, version)
+        if commit.operation == "OPTIMIZE" or "folded" in commit.said:
+            return version
+    return -1
+
+
+def _is_readable(log: Path, version: int) -> bool:
+    """Whether Delta can tell which files the version has: from the first commit on, or from a checkpoint up to it."""
+    if version < 0 or _file(log, 0).exists():
+        return True
+    if not _file(log, version).exists():
+        return False
+    checkpoints = (int(file.name[:20]) for file in log.glob("*.checkpoint*.parquet"))
+    return any(each == version or (each < version and _file(log, each + 1).exists()) for each in checkpoints)
 
 
 @dataclass(frozen=True)
@@ -65,6 +141,7 @@ class Addition:
 
     file: Path
     changes: bool
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -80,15 +157,21 @@ def files_of(lake: Lake, name: str, version: int) -> Files:
     actions = [json.loads(line) for line in _lines(_file(_log(lake, name), version).read_text())]
     table = Path(lake.table(name))
     added = [
-        Addition(table / unquote(each["add"]["path"]), each["add"]["dataChange"]) for each in actions if "add" in each
+        Addition(
+            table / unquote(each["add"]["path"]),
+            each["add"]["dataChange"],
+            json.loads(each["add"].get("stats") or "{}").get("numRecords", 0),
+        )
+        for each in actions
+        if "add" in each
     ]
     return Files(version, added, any("remove" in each for each in actions))
 
 
-def additions(lake: Lake, name: str) -> Iterator[tuple[int, list[Path]]]:
+def additions(lake: Lake, name: str) -> Iterator[tuple[int, list[Addition]]]:
     """Each version, newest first, with the files in which it added rows; a stream reads these, one version after another."""
     for version in _versions(lake, name):
-        yield version, [each.file for each in files_of(lake, name, version).added if each.changes]
+        yield version, [each for each in files_of(lake, name, version).added if each.changes]
 
 
 def _log(lake: Lake, name: str) -> Path:
@@ -106,6 +189,16 @@ def _versions(lake: Lake, name: str) -> Iterator[int]:
     while version >= 0 and _file(log, version).exists():
         yield version
         version -= 1
+
+
+def _known(lake: Lake, name: str) -> Iterator[tuple[int, "_Commit"]]:
+    """The commits of which anything is known, newest first: those that have a file, and those carried on from before."""
+    oldest, carried = -1, None
+    for version in _versions(lake, name):
+        oldest, commit = version, _commit(lake, name, version)
+        carried = commit.carried if carried is None else carried
+        yield version, commit
+    yield from ((version, commit) for version, commit in carried or () if version < oldest)
 
 
 def _newest(log: Path, known: int = 0) -> int:
@@ -130,7 +223,8 @@ def _checkpointed(log: Path) -> int:
 class _Commit:
     at: int
     operation: str | None
-    said: dict[str, Any] | None
+    said: dict[str, Any]
+    carried: "tuple[tuple[int, _Commit], ...] | None" = None
 
 
 def _commit(lake: Lake, name: str, version: int) -> _Commit:
@@ -158,8 +252,10 @@ def _parsed(file: str, *_: int) -> _Commit:
     for line in _lines(content):
         if line.startswith('{"commitInfo"'):
             info = json.loads(line)["commitInfo"]
-    said = info.get("userMetadata")
-    return _Commit(info.get("timestamp", 0), info.get("operation"), dict(json.loads(said)) if said else None)
+    said: dict[str, Any] = json.loads(info.get("userMetadata") or "{}")
+    carried = said.pop(CARRIED, None)
+    earlier = None if carried is None else tuple((it["version"], _Commit(it["at"], None, it["said"])) for it in carried)
+    return _Commit(info.get("timestamp", 0), info.get("operation"), said, earlier)
 
 
 def _lines(commit: str) -> list[str]:
