@@ -8,7 +8,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from lakehouse.commits import carried_on, commits
+from lakehouse.carrying import carried_on
+from lakehouse.commits import commits
 from lakehouse.errors import NothingToCompare, ParityError
 from lakehouse.lake import Lake
 from lakehouse.tables import read_table

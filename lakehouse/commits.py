@@ -7,7 +7,7 @@ refused: an answer as if nothing had been said would be a wrong one.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -30,21 +30,9 @@ def commits(lake: Lake, name: str) -> Iterator[dict[str, Any]]:
     no file any more come last, as far as they were carried on. Where the lake is pinned, later commits do not count.
     """
     pinned = dict(lake.pins).get(name)
-    for version, commit in _known(lake, name):
+    for version, commit in known_commits(lake, name):
         if commit.said and (pinned is None or version <= pinned):
             yield {**commit.said, "version": version}
-
-
-def said_at(lake: Lake, name: str, version: int, *, about: str) -> dict[str, Any] | None:
-    """What the last commit up to `version` that says anything `about` this said; none if there was none."""
-    until = (said for said in commits(lake, name) if said["version"] <= version and about in said)
-    found = next(until, None)
-    if found is None and version > 0 and is_cleaned(lake, name):  # version 0 makes the table
-        raise Forgotten(
-            f"What {name} in {lake.path} said at version {version} is no longer known: Delta has removed its commits of that "
-            "time, which are beyond the horizon ([retention] horizon). Ask at a later version."
-        )
-    return found
 
 
 def has_commit(lake: Lake, name: str, version: int) -> bool:
@@ -55,26 +43,6 @@ def has_commit(lake: Lake, name: str, version: int) -> bool:
 def is_cleaned(lake: Lake, name: str) -> bool:
     """Whether Delta has removed commits of the table that are beyond the horizon."""
     return lake.has(name) and not _file(_log(lake, name), 0).exists()
-
-
-def carried_on(lake: Lake, name: str, *, anchors: Iterable[int] = ()) -> dict[str, Any]:
-    """What a commit of maintenance has to say, so that nothing is forgotten that somebody goes on with.
-
-    Of each epoch and each form of statement the newest, and what was said last until each of the `anchors`.
-    """
-    kept: dict[int, _Commit] = {}
-    forms: set[tuple[object, frozenset[str]]] = set()
-    left = sorted(anchors)
-    for version, commit in _known(lake, name):
-        if not commit.said:
-            continue
-        form = (commit.said.get("epoch"), frozenset(commit.said))
-        asked = [each for each in left if each >= version]
-        if form not in forms or asked:
-            kept[version] = commit
-        forms.add(form)
-        left = [each for each in left if each < version]
-    return {CARRIED: [{"version": version, "at": each.at, "said": each.said} for version, each in kept.items()]}
 
 
 def newest(lake: Lake, name: str, *, known: int = 0) -> int:
@@ -98,7 +66,7 @@ def committed_at(lake: Lake, name: str, version: int) -> datetime:
     """When a version was committed, by the writer's clock."""
     if _file(_log(lake, name), version).exists():
         return from_millis(_commit(lake, name, version).at)
-    for known, commit in _known(lake, name):
+    for known, commit in known_commits(lake, name):
         if known == version:
             return from_millis(commit.at)
     raise Forgotten(f"When version {version} of {name} in {lake.path} was committed is no longer known.")
@@ -191,7 +159,7 @@ def _versions(lake: Lake, name: str) -> Iterator[int]:
         version -= 1
 
 
-def _known(lake: Lake, name: str) -> Iterator[tuple[int, "_Commit"]]:
+def known_commits(lake: Lake, name: str) -> Iterator[tuple[int, "Commit"]]:
     """The commits of which anything is known, newest first: those that have a file, and those carried on from before."""
     oldest, carried = -1, None
     for version in _versions(lake, name):
@@ -220,14 +188,20 @@ def _checkpointed(log: Path) -> int:
 
 
 @dataclass(frozen=True)
-class _Commit:
+class Commit:
+    """When a commit was made, by which operation, and what its writer said of it and, in a maintenance, of others.
+
+    One that has no file any more was the last word `until` a version, if any followed when it was carried on.
+    """
+
     at: int
     operation: str | None
     said: dict[str, Any]
-    carried: "tuple[tuple[int, _Commit], ...] | None" = None
+    carried: "tuple[tuple[int, Commit], ...] | None" = None
+    until: int | None = None
 
 
-def _commit(lake: Lake, name: str, version: int) -> _Commit:
+def _commit(lake: Lake, name: str, version: int) -> Commit:
     file = _file(_log(lake, name), version)
     status = file.stat()
     try:
@@ -243,7 +217,7 @@ def refuse_torn(lake: Lake, name: str) -> None:
 
 
 @lru_cache(maxsize=50_000)
-def _parsed(file: str, *_: int) -> _Commit:
+def _parsed(file: str, *_: int) -> Commit:
     """A commit is written once and read often. One in the same place of another lake is another file."""
     info: dict[str, Any] = {}
     content = Path(file).read_text()
@@ -254,8 +228,9 @@ def _parsed(file: str, *_: int) -> _Commit:
             info = json.loads(line)["commitInfo"]
     said: dict[str, Any] = json.loads(info.get("userMetadata") or "{}")
     carried = said.pop(CARRIED, None)
-    earlier = None if carried is None else tuple((it["version"], _Commit(it["at"], None, it["said"])) for it in carried)
-    return _Commit(info.get("timestamp", 0), info.get("operation"), said, earlier)
+    if carried is not None:
+        carried = tuple((it["version"], Commit(it["at"], None, it["said"], until=it["until"])) for it in carried)
+    return Commit(info.get("timestamp", 0), info.get("operation"), said, carried)
 
 
 def _lines(commit: str) -> list[str]:

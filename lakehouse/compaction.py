@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlparse
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from lakehouse.commits import carried_on
+from lakehouse.carrying import carried_on
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.tables import read_table

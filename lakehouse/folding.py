@@ -14,8 +14,9 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.carrying import carried_on
 from lakehouse.changelogs import Boundary, boundaries, boundary, changelog_name, folded_until, mark, settled_before
-from lakehouse.commits import carried_on, commits, newest
+from lakehouse.commits import commits, newest
 from lakehouse.compaction import FULL, live_files, properties, saying
 from lakehouse.identity import Epoch, live_epoch
 from lakehouse.lake import Lake

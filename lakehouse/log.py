@@ -7,7 +7,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType, TimestampType
 
-from lakehouse.commits import additions, commits, is_cleaned, lasting, said_at
+from lakehouse.carrying import said_at
+from lakehouse.commits import additions, commits, is_cleaned, lasting
 from lakehouse.commits import newest as newest_commit
 from lakehouse.errors import Forgotten, LogCompacted, NothingToCompare, ParityError, PositionForgotten
 from lakehouse.lake import Lake

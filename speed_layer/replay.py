@@ -184,4 +184,7 @@ def _open_since(spark: SparkSession, lake: Lake, result: Result, settings: Setti
     newer = [
         said["version"] for said in commits(lake, lake.of_log(EVENTS)) if first is not None and said["seq"] >= first
     ]
-    return min(newer, default=version)
+    since = min(newer, default=version)
+    if first is not None:
+        position(lake, since - 1)  # known, or commits before it may have such rows too, and it refuses
+    return since

@@ -7,32 +7,24 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from delta.tables import DeltaTable
 from deliveries import heartbeat, land, pop
 from laws.logs import WINDOWS
 from pyspark.sql import SparkSession
-from typer.testing import CliRunner
 
 from batch_layer.recompute import recompute
-from cli.main import app
 from lakehouse import compaction, folding
-from lakehouse.batches import Interval, coverage
-from lakehouse.changelogs import boundaries, boundary, changelog_name, read_kappa
+from lakehouse.changelogs import boundary, changelog_name
 from lakehouse.commits import commits, newest
-from lakehouse.errors import CheckpointLost, Forgotten, LogCompacted, PositionForgotten
-from lakehouse.identity import live_epoch, unused_epoch
+from lakehouse.errors import Forgotten
 from lakehouse.lake import Lake, create_lake
-from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, duplicates_at, log_at, newest_version, position
+from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, duplicates_at, log_at, position
 from lakehouse.maintenance import maintain
-from lakehouse.recovery import recover_position
 from lakehouse.savepoints import take
 from lakehouse.settings import Lateness, Retention, Stream, load_settings
 from lakehouse.tables import read_table
 from reconciliation.reconcile import reconcile
 from serving.status import lake_status
 from speed_layer.ingest import ingest
-from speed_layer.requeue import requeue
-from speed_layer.restore import restore
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
 
