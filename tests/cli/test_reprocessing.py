@@ -173,7 +173,10 @@ def test_a_version_that_is_behind_is_swapped_only_by_force_and_one_that_is_not_l
     assert "live, by force" in parity("versions", "--lake", replayed).stdout
     page = replayed.parent / "forced.html"
     assert parity("reconcile", "--lake", replayed, *SCORES, "--report", page).exit_code == 1
-    assert "team_scores@1 was made live by force at log version 1, when team_scores@2 was at 2" in page.read_text()
+    assert (
+        "team_scores@1 was made live by force at log version 1, when team_scores@2 was at log version 2"
+        in page.read_text()
+    )
     assert parity("swap", "--lake", replayed, *SCORES, "--back").exit_code == 0
     assert scores(replayed) == [*TRUE_SCORES, 5]
     assert parity("retire", "--lake", replayed, "--result", "team_scores@1").exit_code == 0
