@@ -31,7 +31,7 @@ from lakehouse.tables import Transaction, append
 from lakehouse.terms import agree_on_settings, settings_fingerprint
 from lakehouse.versions import consumed
 from speed_layer.stream import create_changelog, stream
-from transformations.changelog import Stamp, stamped
+from transformations.changelog import BEFORE_THE_STREAM, Stamp, stamped
 from transformations.durations import from_millis
 from transformations.result import Result
 
@@ -131,6 +131,7 @@ def _append_step(
         high_water=high_water,
         allowed=allowed,
         epoch=epoch.number,
+        batch=BEFORE_THE_STREAM,
         written_at=datetime.now(high_water.tzinfo),
         fingerprint=result_fingerprint(result),
     )

@@ -111,7 +111,7 @@ def create_changelog(spark: SparkSession, lake: Lake, result: Result, settings: 
         changelog_name(result),
         changelog_schema(result),
         horizon=settings.retention.horizon,
-        statistics=("window_start", "log_version", "epoch"),
+        statistics=("window_start", "log_version", "epoch", "batch"),
     )
     keep_code(lake, result_fingerprint(result))
 
@@ -154,14 +154,6 @@ def append_revisions(
         # row can bear upon an open session, though, which the steps have not.
         previous = max(previous, min(epoch.history, version))
     high_water = position(lake, version).high_water
-    stamp = Stamp(
-        log_version=version,
-        high_water=high_water or datetime.now(UTC),
-        allowed=settings.lateness.allowed,
-        epoch=epoch.number,
-        written_at=datetime.now(UTC),
-        fingerprint=result_fingerprint(result),
-    )
     parts: dict[Cause, DataFrame] = {}
     counted: dict[Cause, int] = {"on_time": 0, "late": 0, "recompute": 0}
     if result.way == "engine":
@@ -171,6 +163,15 @@ def append_revisions(
         counted["on_time"] = parts["on_time"].count()
     if high_water is None:
         return
+    stamp = Stamp(
+        log_version=version,
+        high_water=high_water,
+        allowed=settings.lateness.allowed,
+        epoch=epoch.number,
+        batch=batch,
+        written_at=datetime.now(UTC),
+        fingerprint=result_fingerprint(result),
+    )
     found = repaired(spark, lake, result, settings, Slice(epoch, batch, previous, version, high_water))
     if found is not None:
         cause: Cause = "late" if result.way == "engine" else "recompute"
