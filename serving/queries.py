@@ -1,8 +1,8 @@
 """The views as SQL for DuckDB: what a reader is shown of a result, layer by layer, without Spark.
 
 The rules are those of Spark's views, told once: the versions and the cut-off by pins.py, which revision outranks which by
-`transformations.changelog.precedence`, when a row is settled by its shape, derived columns by their declaration. A test
-compares the answers of both row by row.
+`transformations.changelog.precedence`, when a row is settled by its shape and stretches.py, derived columns by their
+declaration. A test compares the answers of both row by row.
 
 Values are bound, never written into the text. Names of columns come from the declarations alone.
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 from serving.copies import ADDED_BY
 from serving.pins import Pinned
+from serving.stretches import settled_when_computed, taken_from_batch
 from transformations.changelog import precedence
 from transformations.result import Result
 
@@ -56,7 +57,7 @@ def view_query(result: Result, at: Pinned, relations: Mapping[str, str], asked: 
         if asked.after is not None:
             early.append(f"window_start >= {query.bound('after_0', asked.after[0])}")
     rows = _rows(result, at, relations, early, query)
-    settled = _settled(result, query, "before", at.settled_before)
+    settled = _settled(result, at, query)
     conditions = [*_key_conditions(result, asked, query), *_window_conditions(asked, query)]
     if asked.settled is not None:
         conditions.append("settled" if asked.settled else "not settled")
@@ -91,14 +92,13 @@ def history_query(result: Result, relation: str, *, key: Sequence[Any], window_s
 def _rows(result: Result, at: Pinned, relations: Mapping[str, str], conditions: list[str], query: Query) -> str:
     columns = _listed(result.columns)
     if at.boundary is None:
-        return f"select {columns} from {relations[at.layer]} where {_all(conditions)}"
+        return _outermost(result, f"select {columns} from {relations[at.layer]} where {_all(conditions)}")
     speed = _kappa(result, at, relations["kappa"], conditions, query)
     if at.cut_off is None:
         return f"select {columns} from ({speed})"
-    # What has no end is never behind the cut-off.
-    done = f"(window_end is not null and {_settled(result, query, 'cut_off', at.cut_off)})"
+    done = taken_from_batch(result, at.stretches)
     batch = f"select {columns} from {relations['batch']} where {_all([done, *conditions])}"
-    return f"{batch} union all select {columns} from ({speed}) where not {done}"
+    return _outermost(result, f"{batch} union all select {columns} from ({speed}) where not {done}")
 
 
 def _kappa(result: Result, at: Pinned, relation: str, conditions: list[str], query: Query) -> str:
@@ -108,9 +108,7 @@ def _kappa(result: Result, at: Pinned, relation: str, conditions: list[str], que
         f"select * from {relation} where {_all([*_known(at, query), *conditions])} "
         f"qualify row_number() over (partition by {_listed(result.identity)} order by {rank}) = 1"
     )
-    if not result.window.ends_by_itself:
-        winners = _outermost(result, winners)
-    return f"select * from ({winners}) where not deleted"
+    return f"select * from ({_outermost(result, winners)}) where not deleted"
 
 
 def _known(at: Pinned, query: Query) -> list[str]:
@@ -123,11 +121,14 @@ def _known(at: Pinned, query: Query) -> list[str]:
     ]
 
 
-def _outermost(result: Result, sessions: str) -> str:
-    """Those that lie within no other of their key: none that starts earlier ends as late."""
+def _outermost(result: Result, rows: str) -> str:
+    """`transformations.changelog.outermost` in SQL."""
+    if result.window.ends_by_itself:
+        return rows
     by = f"partition by {_listed(result.key)} " if result.key else ""
-    earlier = f"over ({by}order by window_start rows between unbounded preceding and 1 preceding)"
-    return f"select * from ({sessions}) qualify coalesce(max(window_end) {earlier} < window_end, true)"
+    order = "order by window_start, window_end desc"
+    earlier = f"over ({by}{order} rows between unbounded preceding and 1 preceding)"
+    return f"select * from ({rows}) qualify coalesce(max(window_end) {earlier} < window_end, true)"
 
 
 def _shown(result: Result, rows: str) -> str:
@@ -138,11 +139,14 @@ def _shown(result: Result, rows: str) -> str:
     return f"select *{hidden} from ({result.derived.select.format(rows=f'({rows})')})"
 
 
-def _settled(result: Result, query: Query, name: str, before: datetime) -> str:
-    """`Shape.settled` in SQL."""
+def _settled(result: Result, at: Pinned, query: Query) -> str:
+    """Whether only late events can still change a row that is shown."""
     if result.window.endless:
         return "true"
-    return f"window_end <= {query.bound(name, before - result.window.settles_after)}"
+    if at.layer == "batch":
+        return settled_when_computed(result, at.stretches)
+    settled = f"window_end <= {query.bound('before', at.settled_before - result.window.settles_after)}"
+    return settled if at.cut_off is None else f"({settled} or {taken_from_batch(result, at.stretches)})"
 
 
 def _key_conditions(result: Result, asked: Asked, query: Query) -> list[str]:
