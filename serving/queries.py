@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from serving.copies import ADDED_BY
-from serving.pins import Pinned
+from serving.pins import Layer, Pinned
 from serving.stretches import settled_when_computed, taken_from_batch
 from transformations.changelog import precedence
 from transformations.result import Result
@@ -47,7 +46,7 @@ class Query:
         return f"${name}"
 
 
-def view_query(result: Result, at: Pinned, relations: Mapping[str, str], asked: Asked) -> Query:
+def view_query(result: Result, at: Pinned, relations: Mapping[Layer, str], asked: Asked) -> Query:
     """The answer of a layer in the order of windows and keys. `relations` are those of `kappa`, `batch` and `legacy`."""
     query = Query("")
     # A derived column may need rows that were not asked for, and so may the decision which session is the outermost.
@@ -83,13 +82,11 @@ def history_query(result: Result, relation: str, *, key: Sequence[Any], window_s
         *_known(at, query),
     ]
     columns = _listed((*result.columns, "cause", "deleted", "settled", "log_version", "written_at", "fingerprint"))
-    query.text = (
-        f"select {columns} from {relation} where {_all(mine)} order by log_version, written_at, cause, window_end"
-    )
+    query.text = f"select {columns} from {relation} where {_all(mine)} order by log_version, batch, cause, window_end"
     return query
 
 
-def _rows(result: Result, at: Pinned, relations: Mapping[str, str], conditions: list[str], query: Query) -> str:
+def _rows(result: Result, at: Pinned, relations: Mapping[Layer, str], conditions: list[str], query: Query) -> str:
     columns = _listed(result.columns)
     if at.boundary is None:
         return _outermost(result, f"select {columns} from {relations[at.layer]} where {_all(conditions)}")
@@ -112,12 +109,11 @@ def _kappa(result: Result, at: Pinned, relation: str, conditions: list[str], que
 
 
 def _known(at: Pinned, query: Query) -> list[str]:
-    """The revisions up to a boundary, of its epoch."""
+    """The revisions up to a boundary, of its epoch. Its micro-batch bounds them, wherever a maintenance has put them since."""
     assert at.boundary is not None
     return [
         f"epoch = {query.bound('epoch', at.boundary.epoch)}",
-        f"log_version <= {query.bound('log_version', at.boundary.log_version)}",
-        f"{ADDED_BY} <= {query.bound('table_version', at.boundary.table_version)}",
+        f"batch <= {query.bound('batch', at.boundary.batch)}",
     ]
 
 

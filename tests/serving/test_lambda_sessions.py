@@ -187,7 +187,7 @@ def shown_by_duckdb(database: duckdb.DuckDBPyConnection, given: Example, at: Pin
     ):
         incoming = pa.Table.from_pylist([dict(zip(columns, row, strict=True)) for row in rows])
         database.register("incoming", incoming)
-        database.execute(f"create or replace table {name} as select *, 0 as _added_by from incoming")
+        database.execute(f"create or replace table {name} as select * from incoming")
     query = view_query(RESULT, at, {"kappa": "kappa", "batch": "batch"}, Asked())
     return _sittings(database.sql(query.text, params=query.values).to_arrow_table().to_pylist())
 

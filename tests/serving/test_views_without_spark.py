@@ -17,7 +17,6 @@ from lakehouse.changelogs import Boundary
 from lakehouse.lake import Lake
 from lakehouse.settings import Serving
 from lakehouse.versions import as_noted
-from serving.copies import ADDED_BY
 from serving.dialect import speak_spark
 from serving.pins import LAYERS, Layer, Pinned
 from serving.queries import Asked, view_query
@@ -142,7 +141,7 @@ def test_both_engines_choose_the_same_revisions(spark: SparkSession, name: str) 
     database.execute("set global timezone = 'UTC'")
     speak_spark(database)
     database.register("changes", table.toArrow())
-    database.execute(f"create table changelog as select *, 0 as {ADDED_BY} from changes")
+    database.execute("create table changelog as select * from changes")
     for epoch, version in ((1, 6), (1, 3), (2, 4)):
         at = Pinned("kappa", version, START, Boundary(epoch, version, version, 0))
         query = view_query(result, at, {"kappa": "changelog"}, Asked())
