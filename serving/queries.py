@@ -81,7 +81,9 @@ def history_query(result: Result, relation: str, *, key: Sequence[Any], window_s
         f"window_start = {query.bound('window_start', window_start)}",
         *_known(at, query),
     ]
-    columns = _listed((*result.columns, "cause", "deleted", "settled", "log_version", "written_at", "fingerprint"))
+    hidden = result.derived.hides if result.derived else ()
+    shown = [name for name in result.columns if name not in hidden]
+    columns = _listed((*shown, "cause", "deleted", "settled", "log_version", "written_at", "fingerprint"))
     query.text = f"select {columns} from {relation} where {_all(mine)} order by log_version, batch, cause, window_end"
     return query
 
