@@ -85,7 +85,7 @@ def folded(engine: DataFrame, result: Result) -> DataFrame:
 def ranking(changelog: DataFrame, result: Result, *, epoch: int, log_version: int) -> DataFrame:
     """The winning revision of each key as of `log_version`, deleted ones included."""
     winners = _winners(changelog.where(_known(epoch, log_version)), result, by=result.identity)
-    return winners if result.window.ends_by_itself else _outermost(winners, result)
+    return outermost(winners, result)
 
 
 def unsuperseded(
@@ -133,12 +133,17 @@ def precedence(result: Result) -> list[str]:
     return rank
 
 
-def _outermost(sessions: DataFrame, result: Result) -> DataFrame:
-    """Those that lie within no other of their key: none that starts earlier ends as late."""
-    earlier_ones = Window.partitionBy(*result.key).orderBy("window_start").rowsBetween(Window.unboundedPreceding, -1)
-    reached = F.max("window_end").over(earlier_ones)
+def outermost(rows: DataFrame, result: Result) -> DataFrame:
+    """Those that lie within no other of their key, where the ends are not fixed: none before ends as late.
+
+    Of two that start together the longer one comes first.
+    """
+    if result.window.ends_by_itself:
+        return rows
+    order = Window.partitionBy(*result.key).orderBy(F.col("window_start"), F.col("window_end").desc())
+    reached = F.max("window_end").over(order.rowsBetween(Window.unboundedPreceding, -1))
     outer = reached.isNull() | (reached < F.col("window_end"))
-    return sessions.withColumn("outer", outer).where("outer").drop("outer")
+    return rows.withColumn("outer", outer).where("outer").drop("outer")
 
 
 def kappa_view(changelog: DataFrame, result: Result, *, epoch: int, log_version: int) -> DataFrame:

@@ -49,7 +49,7 @@ def test_the_catalogue_says_what_there_is_and_how_far_each_layer_is_behind(clien
     assert scores["layers"]["kappa"]["lag_versions"] == 0 < scores["layers"]["batch"]["lag_versions"]
     assert scores["layers"]["batch"]["age_seconds"] > scores["layers"]["kappa"]["age_seconds"]
     assert [each["name"] for each in found["results"]] == list(catalogue())
-    assert found["log"]["duplicates"] == 2 and found["log"]["quarantined"] == 1 and found["log"]["late"] == 2
+    assert found["log"]["duplicates"] == 2 and found["log"]["quarantined"] == 1 and found["log"]["late"] == 3
 
 
 @pytest.mark.parametrize("layer", ["kappa", "batch", "lambda", "legacy"])
@@ -234,7 +234,7 @@ def test_prometheus_can_read_the_metrics(client: httpx.Client) -> None:
     for name in ("events", "late", "duplicates", "quarantined"):
         assert value(f"parity_{name}") == log[name]
     assert value("parity_lag_commits", layer="batch", result="team_scores") == 1
-    assert value("parity_revisions", result="team_scores", cause="late") == 2
+    assert value("parity_revisions", result="team_scores", cause="late") == 3
     assert value("parity_unexplained_keys", candidate="legacy", result="team_scores") == 0
     assert value("parity_differing_keys", candidate="legacy", result="team_scores") > 0
     taken = {each.labels["query"] for each in families["parity_micro_batch_seconds"].samples}
