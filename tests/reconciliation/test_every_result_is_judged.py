@@ -20,12 +20,12 @@ SETTINGS = load_settings()
 RESULTS = [catalogue()[name] for name in ("lifetime_totals", "team_scores", "level_ups")]
 
 
-def judged(spark: SparkSession, lake: Lake, landing: Path, interval: Interval | None = None) -> Verdict:
+def judged(spark: SparkSession, lake: Lake, landing: Path) -> Verdict:
     ingest(spark, lake, landing, SETTINGS)
     stream(spark, lake, RESULTS, SETTINGS)
     for result in RESULTS:
         recompute(spark, lake, result, SETTINGS)
-    return reconcile(spark, lake, RESULTS, SETTINGS, interval=interval)
+    return reconcile(spark, lake, RESULTS, SETTINGS)
 
 
 def test_what_is_always_settled_does_not_speak_for_what_is_not(spark: SparkSession, lake: Lake, landing: Path) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from reconciliation.changes import VersionComparison
 from reconciliation.sentences import agreement
 from reconciliation.verdict import Audit, ResultVerdict, Verdict
 
@@ -66,3 +67,24 @@ def test_an_empty_result_is_told_as_empty_beside_those_that_are_not() -> None:
 def test_keys_beyond_the_horizon_are_not_in_question() -> None:
     old = replace(OPEN, keys=50, beyond_horizon=45)
     assert "team_scores (0 of 5 keys)" in agreement(verdict(old))
+
+
+@pytest.mark.parametrize(
+    ("equal", "still_open", "changed", "status"),
+    [
+        (10, 0, 0, "same"),
+        (10, 90, 0, "same"),
+        (9, 91, 0, "could not compare"),
+        (0, 0, 0, "could not compare"),
+        (0, 99, 1, "differ"),
+    ],
+)
+def test_versions_are_the_same_only_if_enough_of_them_is_settled(
+    equal: int, still_open: int, changed: int, status: str
+) -> None:
+    found = VersionComparison(
+        left="team_scores@1", right="team_scores@2", left_log_version=3, right_log_version=3, left_code=[], right_code=[],
+        settings={}, after=None, equal=equal, differing=changed, only_left=0, only_right=0, open=still_open,
+        least_settled=0.1, values=[],
+    )  # fmt: skip
+    assert found.status == status
