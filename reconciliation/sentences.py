@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from reconciliation.costs import LayerCost
 from reconciliation.redelivery import Redelivery
-from reconciliation.verdict import Verdict
+from reconciliation.verdict import ResultVerdict, Verdict
 from reconciliation.words import SIDES, count, listed, number, seconds, share, size
 from transformations.durations import written
 
@@ -23,21 +23,32 @@ def agreement(verdict: Verdict) -> str:
     waiting = f"; {count(flight, 'key')} in flight {'is' if flight == 1 else 'are'} not judged" if flight else ""
     versions = sorted({each.log_version for each in verdict.results})
     at = f"at log version {listed([str(version) for version in versions])}"
-    if verdict.status == "agree" and verdict.empty:
-        return (
-            f"The {side} and the batch layer agree: the log has no event in the interval {at}, and neither has a row."
-        )
     if verdict.status == "agree":
         audit = "; the input could not be audited" if verdict.audit.unavailable else ""
-        return (
-            f"The {side} and the batch layer agree: they are equal in all {count(judged, 'settled key')} of {over} {at}"
-            f"{waiting}{audit}."
-        )
+        empty = [each.result for each in verdict.results if each.empty]
+        if len(empty) == len(verdict.results):
+            said = f"the log gives {listed(empty)} no row there {at}, and neither has one"
+        else:
+            nothing = f"; the log gives {listed(empty)} no row, and neither has one" if empty else ""
+            said = f"they are equal in all {count(judged, 'settled key')} of {over} {at}{nothing}"
+        return f"The {side} and the batch layer agree: {said}{waiting}{audit}."
     if verdict.status == "could not compare":
-        few = [f"{each.compared:,} of {each.keys:,} in {each.result}" for each in verdict.results if each.too_few]
-        why = f"too few keys are settled and comparable {at} ({', '.join(few)})" if few else "no result was compared"
-        return f"The {side} and the batch layer could not be compared: {why}."
-    return f"The {side} and the batch layer differ {at}: {listed(_faults(verdict, judged - equal, judged))}{waiting}."
+        few = f"too few keys are settled and comparable {at}: {not_judged(verdict)}"
+        return f"The {side} and the batch layer could not be compared: {few if verdict.results else 'no result was asked for'}."
+    unjudged = f"; too few keys are settled to judge {not_judged(verdict)}" if verdict.not_judged else ""
+    faults = listed(_faults(verdict, judged - equal, judged))
+    return f"The {side} and the batch layer differ {at}: {faults}{unjudged}{waiting}."
+
+
+def not_judged(verdict: Verdict) -> str:
+    """The results that were not judged, each with how many of its keys could have been."""
+    return listed([f"{each.result} ({_how_few(each)})" for each in verdict.not_judged])
+
+
+def _how_few(result: ResultVerdict) -> str:
+    if result.in_question:
+        return f"{result.compared:,} of {count(result.in_question, 'key')}"
+    return "neither side has a row there; batch has not computed it, or the log gives some"
 
 
 def _faults(verdict: Verdict, differing: int, judged: int) -> list[str]:

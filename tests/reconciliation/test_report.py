@@ -128,7 +128,7 @@ def test_a_difference_without_a_cause_is_named_in_the_first_sentence(written: Wr
 def test_too_few_settled_keys_are_no_agreement(written: Written) -> None:
     few = [replace(each, compared=0, equal=0, too_few=True) for each in written.verdict.results]
     first, _ = sentences(replace(written.verdict, results=few), written.costs)
-    assert "could not be compared: too few keys are settled" in first
+    assert "could not be compared: too few keys are settled" in first and "team_scores (0 of 2 keys)" in first
 
 
 def test_costs_that_nobody_measured_are_said_to_be_missing(written: Written) -> None:
