@@ -6,8 +6,10 @@ verdict, is on the run's page under *Parity*.
 | exit code | what it means | what happens |
 |---|---|---|
 | 0 | the layers agree | the run succeeds |
-| 1 | they differ | the run fails at once with the verdict; `repair_after_reconciliation` asks what to do, unless the control was judged: it should differ |
+| 1 | they differ | the run fails at once with the verdict; `repair_after_reconciliation` asks what to do |
 | 2 | they could not be compared | retried, then failed with the reason |
+
+The control (candidate `legacy`) should differ: its run fails too, but nothing is to be repaired, and nobody is asked.
 """
 
 from airflow.providers.standard.operators.empty import EmptyOperator

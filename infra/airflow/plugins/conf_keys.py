@@ -2,12 +2,13 @@
 
 Airflow checks the values of the fields that it knows, and takes every other key without a word: a misspelt `result` would
 queue a run over all results. It has no setting and no hook for this. Every run, from the form, the API, a backfill or
-another DAG, is inserted as a `DagRun` before anybody can start it; a ValueError there is Airflow's answer 400, and
-nothing is queued.
+another DAG, is inserted as a `DagRun` before anybody can start it. What is raised there is the answer of Airflow's API,
+400 or for a backfill 422, and nothing is queued.
 """
 
 from typing import Any
 
+from airflow.models.backfill import InvalidBackfillConf
 from airflow.models.dagrun import DagRun
 
 TAG = "parity"
@@ -24,7 +25,8 @@ def refuse_unknown_keys(_mapper: Any, _connection: Any, run: DagRun) -> None:
     if TAG not in dag.tags:
         return
     if unknown := sorted(given - set(dag.params)):
-        raise ValueError(
+        refused = ValueError if run.backfill_id is None else InvalidBackfillConf  # what the API answers each with
+        raise refused(
             f"{dag.dag_id} has no field {', '.join(map(repr, unknown))}: nothing was queued. "
             f"Its form has {', '.join(sorted(dag.params)) or 'no fields'}."
         )

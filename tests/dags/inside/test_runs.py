@@ -64,6 +64,13 @@ def _parity(*command: str) -> str:
     return done.stdout
 
 
+def _spoil_batch() -> None:
+    """Make the batch layer's answer wrong by a bubble, so that the stream differs from it until it is recomputed."""
+    table = str(LAKE / "tables" / "batch_team_scores@1")
+    wrong = f"from deltalake import DeltaTable; DeltaTable({table!r}).update(updates={{'bubbles': 'bubbles + 1'}})"
+    subprocess.run([PARITY.parent / "python", "-c", wrong], check=True)
+
+
 class Answers(threading.Thread):
     """Answers the first question that a DAG asks, as a person would under "Required actions"."""
 
@@ -129,9 +136,19 @@ def test_an_interval_that_ends_before_it_starts_is_refused_and_nothing_is_offere
     assert "The interval ends before it starts" in _failures()[-1]["error"]
 
 
-def test_a_difference_fails_the_run_at_once_and_asks_for_a_decision() -> None:
+def test_a_control_that_differs_is_as_it_should_be_and_no_repair_is_offered() -> None:
     _parity("legacy", "--lake", str(LAKE))
     run, states = _ran("reconciliation", {**SCORES, "candidate": "legacy"})
+    assert run.state == "failed"
+    assert states == {"pin": "success", "reconcile": "failed", "agreed": "upstream_failed", "offer_repair": "skipped"}
+    assert (_report(run)["status"], _report(run)["heading"]) == ("differ", "The control differs, as it should")
+    with create_session() as session:
+        assert not session.query(DagRun).filter_by(dag_id="repair_after_reconciliation").all()
+
+
+def test_a_difference_fails_the_run_at_once_and_asks_for_a_decision() -> None:
+    _spoil_batch()
+    run, states = _ran("reconciliation", SCORES)
     assert run.state == "failed"
     assert states == {"pin": "success", "reconcile": "failed", "agreed": "upstream_failed", "offer_repair": "success"}
     assert _report(run)["status"] == "differ"
