@@ -21,8 +21,9 @@
 #
 # A log grows for some days here. The stream takes in what is new, in some micro-batches a day; it is started once a day, and
 # that is in its cost. The batch layer computes everything again, once at the end of each day. Beside them runs an old speed
-# layer, without which Lambda has no answer before the end of the day. Everything is measured while the notebook runs, and every sentence with a number is made of what was measured. Another machine, another log or another
-# setting gives other numbers, and may give another winner.
+# layer, without which Lambda has no answer before the end of the day. Everything is measured while the notebook runs, and
+# every sentence with a number is made of what was measured. Another machine, another log or another setting gives other
+# numbers, and may give another winner.
 
 # %%
 import os

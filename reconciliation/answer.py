@@ -10,7 +10,7 @@
 | agree | agrees too | any | not shown yet: there was nothing to catch |
 | agree | differs, not all explained | any | not shown yet |
 | agree | differs, all explained | `drop` | not shown yet: nothing that came late mattered, the next event may |
-| agree | differs, all explained | `correct` | no, not for right answers; then what it costs decides |
+| agree | differs, all explained | `correct` | no: the answers are the same; then what it costs decides |
 
 What it costs never turns a yes or a no about right answers around. Where Lambda is the cheaper at the schedule of its
 batch layer, the no says so, and for whom keeping batch is right.
@@ -21,8 +21,7 @@ from typing import Literal
 
 from reconciliation.architectures import Bill
 from reconciliation.verdict import Verdict
-from reconciliation.words import count, listed, number
-from transformations.durations import written
+from reconciliation.words import count, every, listed, number
 
 QUESTION = "Is the batch layer still needed?"
 Word = Literal["yes", "no", "not shown yet"]
@@ -56,9 +55,7 @@ def answer(verdict: Verdict, control: Verdict | None, bill: Bill) -> Answer:
             "not shown yet",
             "the layers agree, but under the policy `drop` the next event that comes late is in the answers of batch only",
         )
-    return Answer(
-        "no", f"not for right answers: those of the stream are the same in {_judged(verdict)}. {_price(bill)}"
-    )
+    return Answer("no", f"the stream alone gives the same answers in {_judged(verdict)}. {_price(bill)}")
 
 
 def _untested(control: Verdict | None) -> str | None:
@@ -86,7 +83,7 @@ def _price(bill: Bill) -> str:
     kappa = f"{number(round(bill.kappa or 0, 1))} s of CPU"
     if bill.cheaper == "lambda":
         return (
-            f"But it is the cheaper way: with a batch run every {written(bill.every)} Lambda takes "
+            f"But it is the cheaper way: with a batch run {every(bill.every)} Lambda takes "
             f"{number(round(bill.lambda_ or 0, 1))} s of CPU, and Kappa {kappa}. Keep it where answers may be wrong until "
             "the next run"
         )

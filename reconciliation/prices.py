@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from reconciliation.architectures import Bill
 from reconciliation.costs import LayerCost
-from reconciliation.words import count, listed, number, seconds, share, size
-from transformations.durations import written
+from reconciliation.words import count, every, listed, number, seconds, share, size
 
 
 def expense(bill: Bill) -> str:
@@ -27,7 +26,7 @@ def expense(bill: Bill) -> str:
         f" {count(bill.unended, 'run')} without an end {'counts' if bill.unended == 1 else 'count'} as far as known."
     )
     return (
-        f"Over the {seconds(bill.covered.total_seconds())} of the log, for {of}, with a batch run every {written(bill.every)}: "
+        f"Over the {seconds(bill.covered.total_seconds())} of the log, for {of}, with a batch run {every(bill.every)}: "
         f"Kappa (the stream with its repairs) used {_cpu(bill.kappa)} of CPU, {scheduled}. {_same_at(bill)}"
         f"{killed if bill.unended else ''}"
     )

@@ -84,7 +84,7 @@ def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Wr
 def test_the_page_opens_with_the_answer_to_its_question_and_the_architectures(written: Written) -> None:
     answer, first, second, third = written.report.sentences
     assert all(sentence in written.text for sentence in written.report.sentences)
-    assert answer.startswith("Is the batch layer still needed? No: not for right answers")
+    assert answer.startswith("Is the batch layer still needed? No: the stream alone gives the same answers")
     assert "agree: they are equal in all 2 settled keys" in first
     assert "Kappa (the stream with its repairs) used" in second and "for the old speed layer and" in second
     assert "on disk" in third and "behind ingestion" in third
