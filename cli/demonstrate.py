@@ -69,6 +69,7 @@ def demo(
             for files in (FIRST_FILES, FILES):
                 _land(coming, landing, files)
                 ingest(spark, made, landing, settings, files_per_batch=1 if files == FIRST_FILES else FILES)
+            coming.rmdir()
         with step(f"Stream, and SIGKILL it after its commit of micro-batch {KILLED_BATCH}, before Spark's commit log"):
             _killed(made, f"stream.appended:{killed[0]}:{KILLED_BATCH}", "stream", *names, config=config)
         with step("Stream again from the checkpoint, repairs included"):

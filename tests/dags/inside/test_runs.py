@@ -19,7 +19,7 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
 from fastapi.testclient import TestClient
-from small_day import DAY, land_small_day
+from small_day import DAY, land_small_day, spoil_batch
 
 from parity_command import PARITY, PROJECT
 
@@ -62,13 +62,6 @@ def _parity(*command: str) -> str:
     done = subprocess.run([PARITY, *command], cwd=PROJECT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def _spoil_batch() -> None:
-    """Make the batch layer's answer wrong by a bubble, so that the stream differs from it until it is recomputed."""
-    table = str(LAKE / "tables" / "batch_team_scores@1")
-    wrong = f"from deltalake import DeltaTable; DeltaTable({table!r}).update(updates={{'bubbles': 'bubbles + 1'}})"
-    subprocess.run([PARITY.parent / "python", "-c", wrong], check=True)
 
 
 class Answers(threading.Thread):
@@ -147,7 +140,7 @@ def test_a_control_that_differs_is_as_it_should_be_and_no_repair_is_offered() ->
 
 
 def test_a_difference_fails_the_run_at_once_and_asks_for_a_decision() -> None:
-    _spoil_batch()
+    spoil_batch(LAKE)
     run, states = _ran("reconciliation", SCORES)
     assert run.state == "failed"
     assert states == {"pin": "success", "reconcile": "failed", "agreed": "upstream_failed", "offer_repair": "success"}
