@@ -89,7 +89,7 @@ def saving(costs: Sequence[LayerCost]) -> str | None:
         "stream, batch and ingestion" if "ingest (shared)" in needed else "stream and batch (ingestion left no note)"
     )
     return (
-        f"Of the cost of {counted}, the batch layer is {share(batch.cpu_seconds or 0, cpu)} of the CPU "
+        f"This lake runs both. Of the cost of {counted}, the batch layer is {share(batch.cpu_seconds or 0, cpu)} of the CPU "
         f"and {share(batch.storage_bytes, stored)} of the storage: that is what removing it would save here, "
         "besides its schedule and its merge."
     )
