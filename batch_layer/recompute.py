@@ -48,7 +48,7 @@ def recompute(
     fingerprint = result_fingerprint(result)
     keep_code(lake, fingerprint)
     interval = (interval or Interval()).of(result)
-    with measured(spark, lake, "recompute", [result.name]) as cost:
+    with measured(spark, lake, "recompute", [result.id], whole=interval == Interval()) as cost:
         events = log_at(spark, lake, version).where(interval.needs(result))
         stamps = (
             F.lit(version).cast("long"),

@@ -15,6 +15,10 @@ LAKE = "{{ var.value.parity_lake }}"
 RUN = "{{ dag.dag_id }}.{{ run_id }}"
 """The name under which a run's reports are kept; the Parity page of the run finds them by it."""
 PINNED = "{{ ti.xcom_pull(task_ids='pin')['log_version'] }}"
+CONTROL = "legacy"
+"""The candidate that has to differ."""
+STREAMED = "kappa|@[1-9][0-9]*"
+"""The candidates that ought to agree, as a pattern: the live results of the stream, or a version of them."""
 START = datetime(2000, 1, 1, tzinfo=UTC)
 """The floor of event time: a backfill can begin anywhere after it."""
 
@@ -42,10 +46,23 @@ def told_failure(context: Context) -> None:
             kept.write(json.dumps(line) + "\n")
 
 
-def was_a_difference(context: Context) -> None:
-    """Before a repair is offered: only for a difference. What could not be compared has nothing to repair."""
+def can_be_repaired(context: Context) -> None:
+    """Before a repair is offered: only for a difference of the stream.
+
+    What could not be compared has nothing to repair, and a control that differs is as it should be: neither batch nor
+    the stream would become another by it.
+    """
     if not context["ti"].xcom_pull(task_ids="reconcile", key=VERDICT):
         raise AirflowSkipException("The reconciliation failed for another reason than a difference: see its error.")
+    if context["params"]["candidate"] == CONTROL:
+        raise AirflowSkipException("The control differs, as it should: there is nothing to repair.")
+
+
+def judged_results(results: list[str] | None, candidate: str) -> list[str] | None:
+    """The results by the names under which the candidate was judged: `team_scores@2`, where it is a version."""
+    if not candidate.startswith("@"):
+        return results
+    return [f"{name}{candidate}" for name in results or RESULTS]
 
 
 def has_a_landing(_context: Context) -> None:

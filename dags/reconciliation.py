@@ -8,13 +8,27 @@ verdict, is on the run's page under *Parity*.
 | 0 | the layers agree | the run succeeds |
 | 1 | they differ | the run fails at once with the verdict; `repair_after_reconciliation` asks what to do |
 | 2 | they could not be compared | retried, then failed with the reason |
+
+The control (candidate `legacy`) should differ: its run fails too, but nothing is to be repaired, and nobody is asked.
 """
 
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, AssetAll, Param, PartitionedAssetTimetable, TriggerRule
 
-from house import BATCH, COMMON, LAKE, PINNED, QUICK, RUN, moment_param, results_param, was_a_difference
+from house import (
+    BATCH,
+    COMMON,
+    CONTROL,
+    LAKE,
+    PINNED,
+    QUICK,
+    RUN,
+    STREAMED,
+    can_be_repaired,
+    moment_param,
+    results_param,
+)
 from parity_command import VERDICT, ParityOperator
 
 FIRST = "{{ params.first or dag_run.partition_key or '' }}"
@@ -40,7 +54,7 @@ with DAG(
         "candidate": Param(
             "kappa",
             type="string",
-            pattern="^(kappa|legacy|@[1-9][0-9]*)$",
+            pattern=f"^({STREAMED}|{CONTROL})$",
             title="Candidate",
             description="Who is judged against batch: kappa, legacy (the control), or a version of the results, e.g. @2.",
             examples=["kappa", "legacy", "@2"],
@@ -89,7 +103,7 @@ with DAG(
             "to": f"{TO}",
         },
         trigger_rule=TriggerRule.ONE_FAILED,
-        pre_execute=was_a_difference,
+        pre_execute=can_be_repaired,
         retries=1,
     )
     pin >> reconcile >> [agreed, offer_repair]

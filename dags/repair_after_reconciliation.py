@@ -1,4 +1,4 @@
-"""A reconciliation has found a difference: a person decides what is done about it.
+"""A reconciliation has found a difference of the stream: a person decides what is done about it.
 
 The run waits, at most a day, for an answer under *Required actions*:
 
@@ -16,13 +16,14 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Param, TriggerRule
 
 from decision import DecisionOperator
-from house import COMMON, LAKE, PINNED, QUICK, RUN, results_param
+from house import COMMON, LAKE, PINNED, QUICK, RUN, STREAMED, judged_results, results_param
 from parity_command import ParityOperator
 
 RECOMPUTE, REBUILD, REJECT = "Recompute batch", "Rebuild the stream", "Reject"
+RESULTS = "{{ judged_results(params.result, params.candidate) }}"
 ASKED = {
     "lake": LAKE,
-    "result": "{{ params.result }}",
+    "result": RESULTS,
     "from": "{{ params.first or '' }}",
     "to": "{{ params.to or '' }}",
 }
@@ -35,6 +36,7 @@ with DAG(
     is_paused_upon_creation=False,
     tags=["parity", "reconciliation", "needs a person"],
     max_active_runs=4,
+    user_defined_macros={"judged_results": judged_results},
     params={
         "reconciliation": Param(
             "by-hand",
@@ -45,7 +47,13 @@ with DAG(
         ),
         "verdict": Param("", type="string", title="Verdict", description="What it found; filled in by it."),
         "result": results_param("Which results are repaired; none for all."),
-        "candidate": Param("kappa", type="string", title="Candidate", description="Who was judged; filled in."),
+        "candidate": Param(
+            "kappa",
+            type="string",
+            pattern=f"^({STREAMED})$",  # never the control: neither repair could help it
+            title="Candidate",
+            description="Who was judged, the stream or a version of it, e.g. @2; filled in.",
+        ),
         "first": Param(
             "", type="string", title="From", description="First window start, included; empty for no bound."
         ),
@@ -70,7 +78,7 @@ with DAG(
     rebuild_stream = ParityOperator(
         task_id="rebuild_stream",
         command="stream",
-        options={"lake": LAKE, "result": "{{ params.result }}", "rebuild": True},
+        options={"lake": LAKE, "result": RESULTS, "rebuild": True},
     )
     leave_it = EmptyOperator(task_id="leave_it")
     record = ParityOperator(

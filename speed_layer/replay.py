@@ -72,7 +72,7 @@ def replay(
             _replay_history(spark, lake, result, settings, told)
     before, reached = None, consumed(lake, result)
     while reached is None or before != reached < newest_version(lake):
-        stream(spark, lake, [result], settings, meanwhile=lambda: _tell(lake, result, told))
+        stream(spark, lake, [result], settings, meanwhile=lambda: _tell(lake, result, told), job="replay")
         before, reached = reached, consumed(lake, result)
         if reached is None:
             break  # the log is empty
@@ -98,7 +98,7 @@ def _replay_history(spark: SparkSession, lake: Lake, result: Result, settings: S
     assert epoch.history is not None
     done = {said["step"] for said in commits(lake, changelog_name(result)) if "step" in said}
     events = position(lake, epoch.history).seq
-    with measured(spark, lake, "replay", [result.name]) as cost:
+    with measured(spark, lake, "replay", [result.id]) as cost:
         steps = list(_steps(spark, lake, result, epoch.history))
         for number, interval in enumerate(steps):
             if number not in done:

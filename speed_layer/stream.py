@@ -31,7 +31,7 @@ from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.log import EVENTS, newest_version, position, refuse_compacted
 from lakehouse.queries import Query, run
-from lakehouse.runs import Run, measured
+from lakehouse.runs import Job, Run, measured
 from lakehouse.settings import Settings
 from lakehouse.tables import Transaction, append, create_table, no_rows
 from lakehouse.terms import agree_on_settings, at_log, settings_fingerprint
@@ -52,13 +52,17 @@ def stream(
     trust_code: bool = False,
     meanwhile: Callable[[], object] | None = None,
     stop: Callable[[], bool] = lambda: False,
+    job: Job = "stream",
 ) -> None:
-    """Run the streams of `results` until they have caught up with the log, or `continuous` until `stop` says so."""
+    """Run the streams of `results` until they have caught up with the log, or `continuous` until `stop` says so.
+
+    Their cost is noted as that of `job`.
+    """
     newest_version(lake)
     with ExitStack() as held:
         for result in results:
             held.enter_context(exclusive(spark, lake.lock_file(f"stream-{result.id}"), wait=False))
-        cost = held.enter_context(measured(spark, lake, "stream", [result.name for result in results]))
+        cost = held.enter_context(measured(spark, lake, job, [result.id for result in results]))
         queries = []
         for result in results:
             own = at_log(lake, result)

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from typed import parity
 
 from lakehouse.lake import create_lake, open_lake
+from lakehouse.runs import runs
 from lakehouse.settings import load_settings
 from lakehouse.versions import as_noted, at_live, make_live, make_previous_live
 from serving.views import view
@@ -62,6 +63,7 @@ def test_the_reconciliation_finds_the_bug_and_the_stream_does_not_go_on_with_oth
 def test_the_new_version_is_computed_beside_the_live_one(replayed: Path) -> None:
     assert scores(replayed) == [score + 1 for score in TRUE_SCORES]
     assert scores(replayed, "@2") == TRUE_SCORES
+    assert {run.job for run in runs(open_lake(replayed)) if run.results == ["team_scores@2"]} == {"replay"}
     listed = json.loads(parity("versions", "--lake", replayed, "--format", "json").stdout)
     states = [(each["version"], each["state"], each["lag_versions"]) for each in listed]
     assert states == [(1, "live", 0), (2, "beside", 0)]

@@ -5,14 +5,17 @@ Data Docs, failures and decisions. Nothing is computed here, and nothing of Pari
 has no Spark.
 
 Airflow guards its own pages, not those of a plugin. So every page here asks for the user itself, and answers 401 without
-one.
+one. And it queues a run of any conf, whatever its keys: those that the form does not have are refused from here.
 """
 
 from typing import Any
 
 from airflow.plugins_manager import AirflowPlugin
 
+import conf_keys
 from pages.app import app
+
+conf_keys.watch()
 
 
 class ParityPlugin(AirflowPlugin):
