@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from judging import RESULTS, configured
 from logs import ANSWERS, Arrival, Log, Row, rows_of, settled, write_log
 from pyspark.sql import SparkSession
-from test_layers_agree import RESULTS, configured
 
 import speed_layer.replay
 from lakehouse.changelogs import boundary, changelog_name, mark, read_changelog, read_kappa, settled_before
