@@ -62,10 +62,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture
 def judged(record_property: Callable[[str, object], None]) -> Iterator[Callable[[int], None]]:
     """To be told how many rows were compared. None at all is a failure: the law was not tried."""
-    counted: list[int] = []
-    yield counted.append
-    record_property(COMPARED, sum(counted))
-    assert sum(counted) > 0, "nothing was compared"
+    total = 0
+
+    def compared(rows: int) -> None:
+        nonlocal total
+        total += rows
+        record_property(COMPARED, rows)
+
+    yield compared
+    assert total > 0, "nothing was compared"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -49,9 +49,9 @@ def fresh_lake() -> Lake:
 
 
 @contextmanager
-def crashing(rng: random.Random) -> Iterator[list[str]]:
-    """Let one micro-batch of one result die at a drawn moment, once; says afterwards when it did."""
-    honest, moment, after = speed_layer.stream.failpoint, rng.choice(CRASHES), rng.randint(0, 3)
+def crashing(moment: str, *, after: int) -> Iterator[list[str]]:
+    """Let one micro-batch of one result die at this moment, once, after so many have passed it; says when it did."""
+    honest = speed_layer.stream.failpoint
     met: list[str] = []
     struck: list[str] = []
 
@@ -69,15 +69,22 @@ def crashing(rng: random.Random) -> Iterator[list[str]]:
 
 
 def streamed(
-    spark: SparkSession, lake: Lake, results: Sequence[Result], log: Log, chosen: Settings, rng: random.Random
+    spark: SparkSession,
+    lake: Lake,
+    results: Sequence[Result],
+    log: Log,
+    chosen: Settings,
+    rng: random.Random,
+    *,
+    dies_at: str | None = None,
 ) -> None:
-    """The stream runs over a part of the log, dies on the way at a drawn moment, and is started again for the rest."""
+    """The stream runs over a part of the log, dies in the rest at a drawn moment, and is started again."""
     horizon = chosen.retention.horizon
     first = rng.randint(1, len(log) - 1)
     write_log(spark, lake, log[:first], horizon=horizon)
     stream(spark, lake, results, chosen)
     write_log(spark, lake, log, horizon=horizon)
-    with crashing(rng) as struck:
+    with crashing(dies_at or rng.choice(CRASHES), after=0 if dies_at else rng.randint(0, 2)) as struck:
         try:
             stream(spark, lake, results, chosen)
         except StreamFailed:

@@ -56,7 +56,7 @@ def test_beside_the_edges_that_are_known_every_result_equals_batch(
     """The log that was made by hand, with twenty worlds beside it, for every result of the catalogue."""
     rng, allowed = chance("edges", round), timedelta(seconds=5)
     log, lake, results = beside(LATE_ON_THE_EDGE, rng, allowed), fresh_lake(), drawn(rng, RESULTS, len(RESULTS))
-    streamed(spark, lake, results, log, configured(allowed, 2), rng)
+    streamed(spark, lake, results, log, configured(allowed, 2), rng, dies_at="stream.appended")
     for result in results:
         judged(check(spark, lake, result, log, allowed))
         batch = rows_of(result.of(log_at(spark, lake, newest_version(lake))), result)
@@ -126,7 +126,7 @@ def test_under_drop_the_answer_is_that_over_what_was_in_time_in_any_cut(
     rng = chance("drop", round)
     allowed = rng.choice(ALLOWED)
     log = generated(rng, allowed)
-    results = [*drawn(rng, RECOMPUTED, 2), *drawn(rng, ENGINES, 1)]
+    results = [*drawn(rng, RECOMPUTED, 3), *drawn(rng, ENGINES, 1)]
     for cut in (1, 1000):
         lake, chosen = fresh_lake(), configured(allowed, cut, policy="drop")
         write_log(spark, lake, log, horizon=chosen.retention.horizon)
