@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from patches import watched_patches
 from pyspark.sql import SparkSession
 from seeds import RESULTS, ROUNDS, SEED, choose_seed
 
@@ -77,6 +78,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(
         key=lambda item: LONGEST_FIRST.index(item.path.name) if item.path.name in LONGEST_FIRST else len(LONGEST_FIRST)
     )
+
+
+@pytest.fixture(autouse=True)
+def _patches_are_used() -> Iterator[None]:
+    with watched_patches() as unused:
+        yield
+    assert not unused, f"patched, and called by nobody, so the test proves nothing: {sorted(unused)}"
 
 
 @pytest.fixture(scope="session")
