@@ -3,8 +3,8 @@
     python tests/mutants/run.py [words of a mutant's name ...]
 
 The exit code is 1 if a mutant survives, or if its text is no longer there. The selected tests run once on the copy as it
-is, because a test that fails anyway would notice everything. All run in one process, which keeps its JVM: starting one for each would take longer than
-the tests. The copy is made anew for every mutant, and nothing is changed in place.
+is, because a test that fails anyway would notice everything. All run in one process, which keeps its JVM: starting one for
+each would take longer than the tests. The copy is made anew for every mutant, and nothing is changed in place.
 """
 
 import argparse
