@@ -11,11 +11,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from judging import RESULTS, agree, check, configured, drawn, fresh_lake, streamed, written_twice
+from judging import RESULTS, Policy, agree, check, configured, drawn, fresh_lake, streamed, written_twice
 from logs import ANSWERS, Arrival, rows_of, write_log
 from pyspark.sql import SparkSession
 from seeds import chance, rounds
-from worlds import ALLOWED, beside, cut_again, generated
+from worlds import ALLOWED, beside, cut_again, generated, staggered
 
 from lakehouse.changelogs import boundaries, read_kappa
 from lakehouse.identity import live_epoch
@@ -23,6 +23,7 @@ from lakehouse.log import log_at, newest_version
 from speed_layer.stream import stream
 
 ENGINES = [result for result in RESULTS if result.way == "engine"]
+WITHOUT_A_KEY = [result for result in RESULTS if not result.grouping and "bubbles_popped" in result.kinds]
 RECOMPUTED = [result for result in RESULTS if result.way == "recompute"]
 Judged = Callable[[int], None]
 
@@ -133,3 +134,20 @@ def test_under_drop_the_answer_is_that_over_what_was_in_time_in_any_cut(
         stream(spark, lake, results, chosen)
         for result in results:
             judged(check(spark, lake, result, log, allowed, policy="drop"))
+
+
+@pytest.mark.parametrize("round", rounds())
+@pytest.mark.parametrize("policy", ["correct", "drop"])
+def test_what_few_rows_touch_is_right_under_either_policy(
+    spark: SparkSession, round: int, policy: Policy, judged: Judged
+) -> None:
+    """For results whose cells are stretches of time: no other row repairs what one has left wrong."""
+    rng = chance(f"few rows, {policy}", round)
+    log, allowed = staggered(rng)
+    results = drawn(rng, [result for result in WITHOUT_A_KEY if result.way == "recompute"], 1)
+    results += drawn(rng, [result for result in WITHOUT_A_KEY if result.way == "engine"], 1)
+    lake, chosen = fresh_lake(), configured(allowed, 1, policy=policy)
+    write_log(spark, lake, log, horizon=chosen.retention.horizon)
+    stream(spark, lake, results, chosen)
+    for result in results:
+        judged(check(spark, lake, result, log, allowed, policy=policy))

@@ -24,7 +24,7 @@ EXAMPLES = 20
 """Worlds of one log."""
 
 GRID = 500
-STEPS = [0, 0, 0, 1, 499, 500, 500, 1000]
+STEPS = [0, 0, 0, 0, 0, 1, 499, 500, 500]
 BESIDE = [-1, 0, 0, 0, 1]
 BACK = [10_000, 20_000, 30_000, 35_000, 60_000, 90_000]
 BUBBLES = [-400, -150, -20, 0, 1, 7, 60, 250, 250, 400, 500]
@@ -36,8 +36,10 @@ ALLOWED = [timedelta(0), timedelta(seconds=5), timedelta(seconds=5), timedelta(s
 class Worlds:
     """Draws arrivals. `mark` is the high-water mark so far, `allowed` the lateness whose bounds are worth a try."""
 
-    def __init__(self, rng: random.Random, allowed: timedelta, *, count: int = EXAMPLES) -> None:
-        self._rng = rng
+    def __init__(
+        self, rng: random.Random, allowed: timedelta, *, count: int = EXAMPLES, kinds: Sequence[str] = KINDS
+    ) -> None:
+        self._rng, self._kinds = rng, kinds
         self._allowed = allowed // timedelta(milliseconds=1)
         self._past: list[list[Arrival]] = [[] for _ in range(count)]
         # Uneven: a streak needs ten pops of one player, and a world of two events has edges of its own.
@@ -51,6 +53,13 @@ class Worlds:
         moment = mark - rng.choice(BACK) if far else self._moment(now, mark, self._past[world])
         found = self._event(world, moment)
         found = dataclasses.replace(found, millis=max(found.millis if latest is None else min(found.millis, latest), 0))
+        self._past[world].append(found)
+        return found
+
+    def of(self, world: int, moment: int, earliest: int, latest: int) -> Arrival:
+        """An event of this world, between these two."""
+        found = self._event(world, moment)
+        found = dataclasses.replace(found, millis=min(max(found.millis, earliest), latest))
         self._past[world].append(found)
         return found
 
@@ -78,7 +87,7 @@ class Worlds:
         rng, past = self._rng, self._past[world]
         self._number += 1
         event_id = f"{rng.randrange(16**4):04x}.{self._number}"  # the order of ids is not the order of arrival
-        kind = rng.choice(KINDS)
+        kind = rng.choice(self._kinds)
         player = f"{rng.choice(['alice', 'alice', 'alice', 'bob'])}-{world}"
         if kind in ("offer_shown", "offer_clicked"):
             other = [each for each in past if each.kind in ("offer_shown", "offer_clicked") and each.kind != kind]
@@ -89,6 +98,10 @@ class Worlds:
                 return Arrival(event_id, at, player=pair.player, kind=kind, offer=pair.offer)
             return Arrival(event_id, millis, player=player, kind=kind, offer=f"{rng.choice(['o1', 'o2'])}-{world}")
         if kind == "league_changed":
+            popped = [each for each in past if each.kind == "bubbles_popped"]
+            if popped and rng.random() < 0.5:  # shortly before a pop that is there already, which it moves
+                moved = rng.choice(popped)
+                player, millis = moved.player, moved.millis - rng.choice([0, 0, 1, 1000, 4000, 9000, -1])
             return Arrival(event_id, millis, player=player, kind=kind, league=rng.choice(["gold", f"league-{world}"]))
         return Arrival(
             event_id,
@@ -100,8 +113,8 @@ class Worlds:
         )
 
 
-def generated(rng: random.Random, allowed: timedelta, *, commits: int = 4, arrivals: int = 320) -> list[list[Arrival]]:
-    """A log of so many commits; one of them may be empty, one may be late as a whole, and time may jump before the last.
+def generated(rng: random.Random, allowed: timedelta, *, commits: int = 4, arrivals: int = 640) -> list[list[Arrival]]:
+    """A log of so many commits; one of them may be empty, one may be late as a whole, and in any of them time may jump.
 
     A step of a millisecond is made good by the next larger one: otherwise no later time would lie on an edge again.
     """
@@ -112,10 +125,9 @@ def generated(rng: random.Random, allowed: timedelta, *, commits: int = 4, arriv
     for number in range(commits):
         commit: list[Arrival] = []
         size = 0 if number == empty else arrivals // commits
-        if number and rng.random() < 0.2:
-            now += 60_000
+        jump = rng.choice([None, rng.randint(0, size)])
         while len(commit) < size:
-            step = rng.choice(STEPS)
+            step = 60_000 if len(commit) == jump else rng.choice(STEPS)
             now = now + step if step < GRID else now // GRID * GRID + step
             commit.append(worlds.arrival(now, mark, far=number == far))
             mark = max(mark, commit[-1].millis)
@@ -124,6 +136,31 @@ def generated(rng: random.Random, allowed: timedelta, *, commits: int = 4, arriv
     if rng.random() < 0.5:
         found[-1].append(Arrival("silence", mark + rng.choice([100_000, 900_000]), kind="heartbeat"))
     return found
+
+
+def staggered(
+    rng: random.Random, *, count: int = 10 * EXAMPLES, stretch: int = 30_000
+) -> tuple[list[list[Arrival]], timedelta]:
+    """A log of three commits in which every world has a stretch of time of its own, and the lateness to allow.
+
+    For results without a key, whose cells are stretches of time: where worlds lie side by side somebody always pops, and so
+    repairs what another row has left wrong. Here a cell has one world's few events. Heartbeats alone move the mark: up to
+    the one in the middle of the second commit nothing is late, behind it most worlds are.
+    """
+    end = count * stretch
+    worlds = Worlds(
+        rng, timedelta(milliseconds=end), count=count, kinds=["bubbles_popped", "league_changed", "league_changed"]
+    )
+    phases: list[list[Arrival]] = [[], [], [], []]
+    for world in range(count):
+        for _ in range(rng.randint(3, 8)):
+            first = world * stretch
+            moment = first + rng.choice([0, 1, 9_999, 10_000, 10_001, rng.randrange(stretch), rng.randrange(stretch)])
+            phases[rng.choice([0, 0, 1, 2, 2, 3])].append(worlds.of(world, moment, first, first + stretch - 1))
+    for phase in phases:
+        rng.shuffle(phase)
+    first, later = (Arrival(f"beat.{mark}", mark, kind="heartbeat") for mark in (end, end + rng.randint(end // 2, end)))
+    return [[first, *phases[0]], [*phases[1], later, *phases[2]], phases[3]], timedelta(milliseconds=end)
 
 
 def beside(log: Log, rng: random.Random, allowed: timedelta, *, each: int = 15) -> list[list[Arrival]]:
