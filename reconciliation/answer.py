@@ -46,7 +46,7 @@ def answer(verdict: Verdict, control: Verdict | None, bill: Bill) -> Answer:
         return Answer("yes", "keep batch. The stream has other answers than the batch layer")
     if verdict.status == "could not compare":
         return Answer("not shown yet", "the stream and the batch layer could not be compared")
-    if verdict.empty:
+    if all(each.empty for each in verdict.results):
         return Answer("not shown yet", "there was nothing to compare")
     if unproven := _untested(control):
         return Answer("not shown yet", f"the layers agree, but {unproven}")
