@@ -10,6 +10,8 @@ LIVE_PORT ?= 8000
 SEED ?= 7
 ROUNDS ?= 40
 MINUTES ?= 60
+# How many logs `make laws` draws for each law; a log holds twenty examples. LAWS_SEED repeats a run.
+LOGS ?= 50
 # Small lakes: generating code for a plan takes longer than interpreting it.
 QUICK := PARITY_SPARK__COMPILER=quick
 PARALLEL := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
@@ -18,7 +20,7 @@ COMPILE := .venv/bin/uv pip compile -q --universal --python-version 3.11 --gener
 	--no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo live test check format bench chaos faults notebooks airflow browser lock sbom clean
+.PHONY: help setup demo live test check format bench laws mutants chaos faults notebooks airflow browser lock sbom clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -53,6 +55,13 @@ bench: setup ## Measure throughput, CPU, memory, the API and freshness; takes an
 	@.venv/bin/python -m benchmarks.run
 	@.venv/bin/python -m benchmarks.serving
 	@.venv/bin/python -m benchmarks.freshness
+
+laws: setup ## Try the laws on many drawn logs: make laws [LOGS=50] [LAWS_SEED=1234]; about two minutes a log
+	@$(QUICK) LAWS_ROUNDS="$(LOGS)" .venv/bin/python -m pytest $(PARALLEL) --maxfail=1 \
+		tests/laws/test_layers_agree.py tests/laws/test_the_cut_of_a_delivery_is_irrelevant.py
+
+mutants: setup ## Put known mistakes into copies of the code and list which law notices each; a survivor is an error
+	@$(QUICK) .venv/bin/python tests/mutants/run.py
 
 chaos: setup ## Break it for hours, from a seed: the whole fault matrix, every fault of the runner, an hour of load
 	@$(QUICK) .venv/bin/python -m pytest $(PARALLEL) tests/faults tests/chaos -m "chaos or not chaos"

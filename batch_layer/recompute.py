@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.batches import BATCH_STAMPS, Interval, batch_name, batch_schema
+from lakehouse.batches import BATCH_STAMPS, Interval, batch_name, batch_schema, still_shown
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, result_fingerprint
 from lakehouse.lake import Lake
@@ -48,7 +48,7 @@ def recompute(
     fingerprint = result_fingerprint(result)
     keep_code(lake, fingerprint)
     interval = (interval or Interval()).of(result)
-    with measured(spark, lake, "recompute", [result.name]) as cost:
+    with measured(spark, lake, "recompute", [result.id], whole=interval == Interval()) as cost:
         events = log_at(spark, lake, version).where(interval.needs(result))
         stamps = (
             F.lit(version).cast("long"),
@@ -67,6 +67,7 @@ def recompute(
             "to": interval.end_millis,
             "code": fingerprint,
             "settings": settings_fingerprint(lake, result, settings),
+            **still_shown(lake, result, interval),
         }
         replace(spark, lake, batch_name(result), rows, where=interval.predicate, metadata=said)
         failpoint(spark, "recompute.replaced", result.name, 0)

@@ -81,7 +81,7 @@ def lake_of(spark: SparkSession, path: Path, result: Result, settings: Settings,
         )
         stamp = Stamp(
             log_version=1, high_water=end, allowed=settings.lateness.allowed, epoch=epoch.number,
-            written_at=datetime.now(UTC), fingerprint="benchmark",
+            batch=batch, written_at=datetime.now(UTC), fingerprint="benchmark",
         )  # fmt: skip
         said = {"epoch": epoch.number, "batch": batch, "log_version": 1, "on_time": 5 * each, "late": 0, "recompute": 0}
         revisions = stamped(cells, result, stamp, cause="on_time")

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,14 @@ from cli.options import (
     ResultsOption,
     ToOption,
 )
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lakehouse.lake import Lake
+    from lakehouse.settings import Settings
+    from reconciliation.verdict import Verdict
+    from transformations.result import Result
 
 
 def reconcile(
@@ -58,6 +66,7 @@ def reconcile(
         columns = {name for each in results for name in each.value_names}
         tolerances = dict(_tolerance(text, columns) for text in tolerance or ())
         spark = session_for(opened, settings)
+        from reconciliation.headings import heading
         from reconciliation.history import keep
         from reconciliation.pins import controlled, pin
         from reconciliation.reconcile import reconcile as judge
@@ -76,6 +85,7 @@ def reconcile(
                 candidate=side, interval=interval, log_version=log_version, tolerance=tolerances,
             )  # fmt: skip
             keep(spark, opened, verdict, settings)
+        page = None
         if pages:
             from reconciliation.report import write_report
 
@@ -86,22 +96,40 @@ def reconcile(
                         spark, opened, controlled(results), settings,
                         candidate="legacy", interval=interval, tolerance=tolerances,
                     )  # fmt: skip
-                write_report(spark, opened, results, settings, verdict, control=control, files=pages)
+                page = write_report(spark, opened, results, settings, verdict, control=control, files=pages)
         if kept is not None:
-            told = {**verdict.as_dict(), "run": run, "sentence": agreement(verdict)}
-            told["results"] = [{**each, "differences": []} for each in told["results"]]
-            write_json(kept.with_suffix(".json"), told)
+            said = {**verdict.as_dict(), "run": run, "heading": heading(verdict), "sentence": agreement(verdict)}
+            said["results"] = [{**each, "differences": []} for each in said["results"]]
+            write_json(kept.with_suffix(".json"), said)
         if format is Format.json:
             answers.out(json.dumps(verdict.as_dict(), ensure_ascii=False), highlight=False)
         else:
             from cli.verdicts import show_verdict
 
             show_verdict(answers, verdict)
-            answers.print(agreement(verdict), highlight=False, soft_wrap=True)
+            told = page.sentences if page else _besides(spark, opened, results, settings, verdict)
+            # What it comes to stands last: Airflow shows that line as the error of a task.
+            for sentence in [*(each for each in told if each != agreement(verdict)), agreement(verdict)]:
+                answers.print(sentence, highlight=False, soft_wrap=True)
         conclude(
             verdict.status, [f"{each.result}@{each.version}" for each in verdict.results if each.status == "differ"]
         )
     raise typer.Exit(verdict.exit_code)
+
+
+def _besides(
+    spark: "SparkSession", lake: "Lake", results: "list[Result]", settings: "Settings", verdict: "Verdict"
+) -> list[str]:
+    """What is told beside the agreement without a report, for which more has to be computed."""
+    from reconciliation.architectures import bill
+    from reconciliation.prices import expense
+    from reconciliation.rewritten import rewritten
+    from reconciliation.sentences import of_the_control
+
+    if verdict.candidate == "legacy":
+        return [of_the_control(verdict, rewritten(spark, lake, results, verdict))]
+    at = max(each.log_version for each in verdict.results)
+    return [expense(bill(spark, lake, results, settings, log_version=at))]
 
 
 def _tolerance(text: str, columns: set[str]) -> tuple[str, float]:

@@ -21,6 +21,7 @@ from lakehouse.settings import Settings
 from reconciliation.history import keep
 from reconciliation.pins import controlled
 from reconciliation.reconcile import reconcile
+from reconciliation.sentences import not_judged
 from reconciliation.verdict import Verdict
 from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
@@ -125,4 +126,4 @@ def judged(verdict: Verdict) -> str:
         "agree": f"agrees with batch in all {compared:,} settled keys",
         "differ": f"differs from batch in {differing:,} of {compared:,} settled keys",
     }
-    return f"{who} {how.get(verdict.status, 'has too few settled keys to compare')}"
+    return f"{who} {how.get(verdict.status, f'has too few settled keys to compare: {not_judged(verdict)}')}"

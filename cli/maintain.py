@@ -1,8 +1,10 @@
 """The command that keeps a lake small: `parity maintain`."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from typing import Annotated
 
+import typer
 from rich.table import Table
 
 from cli.console import answers, notes, session_for, settings_from, step, told_errors
@@ -11,6 +13,14 @@ from cli.options import ConfigOption, Format, FormatOption, LakeOption
 
 def maintain(
     lake: LakeOption,
+    recover_position: Annotated[
+        bool,
+        typer.Option(
+            "--recover-position",
+            help="Derive where the log stands from its rows, if no commit says it any more; nothing else is done.",
+        ),
+    ] = False,
+    log: Annotated[int, typer.Option(min=1, help="The log whose position is recovered.")] = 1,
     format: FormatOption = Format.text,
     config: ConfigOption = None,
 ) -> None:
@@ -21,6 +31,17 @@ def maintain(
         settings = settings_from(config)
         opened = open_lake(lake)
         spark = session_for(opened, settings)
+        if recover_position:
+            from lakehouse.recovery import recover_position as recovered
+
+            with step("Recover the position"):
+                found_position = recovered(spark, replace(opened, log=log))
+            answers.print(
+                f"The log stands at event {found_position.seq:,} of micro-batch {found_position.batch}, its mark at "
+                f"{found_position.high_water}: derived from its rows, and written into a commit without any.",
+                highlight=False,
+            )
+            return
         from lakehouse.maintenance import maintain as run_maintenance
 
         with step("Maintain"):

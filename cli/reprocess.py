@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.filesize import decimal
@@ -11,6 +11,11 @@ from rich.table import Table
 
 from cli.console import answers, conclude, notes, progress, results_from, session_for, settings_from, step, told_errors
 from cli.options import ConfigOption, Format, FormatOption, FromVersionOption, LakeOption
+from lakehouse.lake import Lake
+
+if TYPE_CHECKING:
+    from lakehouse.settings import Settings
+    from transformations.result import Result
 
 OneResultOption = Annotated[str, typer.Option("--result", help="The result by its name.", metavar="NAME")]
 
@@ -46,7 +51,10 @@ def replay(
         settings = settings_from(config)
         opened = open_lake(lake)
         newest_version(opened)
-        new = version_to_replay(opened, results_from(settings, [result])[0], as_version)
+        [declared] = results_from(settings, [result])
+        if as_version is not None and _is_there(opened, replace(declared, version=as_version), settings):
+            return
+        new = version_to_replay(opened, declared, as_version)
         resumed = is_replaying(opened, new)
         read = at_log(opened, new)
         read = replace(read, log=log or read.log, since=read.since if from_version is None else from_version)
@@ -63,6 +71,22 @@ def replay(
             highlight=False,
             soft_wrap=True,
         )
+
+
+def _is_there(lake: Lake, asked: "Result", settings: "Settings") -> bool:
+    """Whether there is nothing to replay: a retry after the replay has ended finds the version as it was asked for."""
+    from lakehouse.terms import at_log, is_computed_so
+    from lakehouse.versions import is_replaying
+
+    there = not is_replaying(lake, asked) and is_computed_so(at_log(lake, asked), asked, settings)
+    if there:
+        notes.print(
+            f"[green]✓[/] {asked.id} is there already, computed by this code with these settings. "
+            f"`parity stream --lake {lake.path} --result {asked.id}` brings it up to the log.",
+            highlight=False,
+            soft_wrap=True,
+        )
+    return there
 
 
 def compare(

@@ -24,7 +24,7 @@ def swap(
     """Make a version of a result the live one, at once and as a whole; or undo that. Needs no Spark."""
     from lakehouse.errors import VersionRefused
     from lakehouse.lake import open_lake
-    from lakehouse.versions import as_noted, at_number, is_behind, live_number, make_live, make_previous_live
+    from lakehouse.versions import as_noted, at_number, is_behind_live, make_live, make_previous_live
 
     with told_errors(lake / "logs" / "spark.log" if catch_up else None):
         settings = settings_from(config)
@@ -34,9 +34,6 @@ def swap(
         [asked] = results_from(settings, [result], opened)
         if to is None:
             live, before = make_previous_live(opened, asked.name)
-        elif to == live_number(opened, asked.name):
-            notes.print(f"[green]✓[/] {asked.name}@{to} is live already.", highlight=False)
-            return
         else:
             new, own = as_noted(opened, at_number(opened, asked, to), settings)
             if catch_up:
@@ -46,9 +43,12 @@ def swap(
                 for _ in range(ROUNDS):
                     with step(f"Bring {new.id} up to the log"):
                         stream(spark, opened, [new], own)
-                    if not is_behind(opened, new):
+                    if not is_behind_live(opened, new):
                         break
             live, before = to, make_live(opened, new, force=force)
+        if live == before:
+            notes.print(f"[green]✓[/] {asked.name}@{live} is live already.", highlight=False)
+            return
         notes.print(
             f"[green]✓[/] {asked.name}@{live} is live, {asked.name}@{before} was. "
             f"`parity swap --lake {lake} --result {asked.name} --back` undoes it.",

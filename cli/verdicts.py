@@ -42,7 +42,9 @@ def _floored(share: float) -> str:
 def _remarks(result: ResultVerdict) -> list[str]:
     said = [f"{result.result} at log version {result.log_version}"]
     if result.empty:
-        said.append("no event of the log falls into the interval, and neither side has a row")
+        said.append("the log gives it no row there, and neither side has one")
+    if result.too_few:
+        said.append(f"[yellow]{result.compared:,} of its {result.in_question:,} keys are settled and comparable[/]")
     if result.engine_alone is not None and result.compared:
         said.append(f"the engine settled {result.engine_alone / result.compared:.1%} without a repair")
     if result.engine_wrong:

@@ -9,7 +9,7 @@ verdict, is on the run's page under *Parity*.
 | 1 | they differ | the run fails at once with the verdict; `repair_after_reconciliation` asks what to do |
 | 2 | they could not be compared | retried, then failed with the reason |
 
-No repair is offered where the control was judged: it should differ.
+The control (candidate `legacy`) should differ: its run fails too, but nothing is to be repaired, and nobody is asked.
 """
 
 from airflow.providers.standard.operators.empty import EmptyOperator

@@ -77,5 +77,10 @@ def read_arrivals(spark: SparkSession, lake: Lake, at: ArrivalsBoundary) -> Data
 
 
 def read_legacy(spark: SparkSession, lake: Lake, result: Result, at: ArrivalsBoundary) -> DataFrame:
-    """The answer of the control: the shared function, but over all that arrived, by the time of its processing."""
-    return result.of(read_arrivals(spark, lake, at).withColumn("event_time", F.col("processing_time")))
+    """The answer of the control at a boundary."""
+    return answered(result, read_arrivals(spark, lake, at))
+
+
+def answered(result: Result, arrivals: DataFrame) -> DataFrame:
+    """What the control answers by these arrivals: the shared function, but by the time of their processing."""
+    return result.of(arrivals.withColumn("event_time", F.col("processing_time")))

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
+from lakehouse.carrying import carried_on
 from lakehouse.commits import commits
 from lakehouse.errors import NothingToCompare, ParityError
 from lakehouse.lake import Lake
@@ -108,6 +110,21 @@ def coverage(lake: Lake, result: Result) -> list[Coverage]:
         )
         for said in commits(lake, name)
     ]
+
+
+def still_shown(lake: Lake, result: Result, interval: Interval) -> dict[str, Any]:
+    """What a run that replaces `interval` has to carry on: the earlier runs of which it leaves anything to be seen.
+
+    The rows of a run stay as long as no other replaces them, and that can be longer than Delta keeps its commit.
+    """
+    if not lake.has(batch_name(result)):
+        return {}
+    replaced, shown = [interval], []
+    for each in coverage(lake, result):
+        if not any(newer.covers(each.interval.first, each.interval.end) for newer in replaced):
+            shown.append(each.table_version)
+            replaced.append(each.interval)
+    return carried_on(lake, batch_name(result), anchors=shown)
 
 
 def computed(lake: Lake, result: Result) -> list[Coverage]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from lakehouse.commits import commits, lasting
 from lakehouse.errors import NothingToCompare
@@ -14,7 +13,7 @@ from lakehouse.identity import changelog_name as changelog_name  # the table's n
 from lakehouse.lake import Lake
 from lakehouse.log import position
 from lakehouse.tables import read_table
-from transformations.changelog import kappa_view
+from transformations.changelog import kappa_view, written_until
 from transformations.durations import from_millis
 from transformations.result import Result
 
@@ -114,7 +113,7 @@ def read_changelog(spark: SparkSession, lake: Lake, result: Result, at: Boundary
     revisions = read_table(spark, lake, changelog_name(result), version=kept)
     if kept == at.table_version:
         return revisions
-    return revisions.where((F.col("epoch") <= at.epoch) & (F.col("log_version") <= at.log_version))
+    return revisions.where(written_until(at.epoch, at.batch))
 
 
 def read_kappa(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:

@@ -1,4 +1,4 @@
-"""What a streaming checkpoint on disk says: the log version that a micro-batch covers, and the time it was planned at.
+"""What a streaming checkpoint on disk says: the log version that a micro-batch covers, and the engine's watermark in it.
 
 Spark writes `offsets/<batch>` before the batch runs and reads it again when it retries, so both are the same for every
 attempt. After a crash they are right where `commits/` and the last progress are behind.
@@ -29,13 +29,6 @@ def consumed_version(checkpoint: Path, batch: int) -> int:
     """
     [version] = set(consumed_versions(checkpoint, batch))
     return version
-
-
-def planned_at(checkpoint: Path, batch: int) -> datetime:
-    """The clock when micro-batch `batch` was planned."""
-    metadata = _lines(checkpoint, batch)[0]
-    assert metadata is not None
-    return from_millis(metadata["batchTimestampMs"])
 
 
 def watermark(checkpoint: Path, batch: int) -> datetime:

@@ -1,6 +1,9 @@
 """The commits of a Delta table, read from its log without a JVM: what the writers said of them, and the files they added.
 
-Delta writes a commit once, as a file that appears whole. One that is torn is refused here, for whoever asks.
+Delta writes a commit once, as a file that appears whole. One that is torn is refused here, for whoever asks. When it
+writes a checkpoint, Delta removes the files of commits beyond the horizon, and with them what their writers said. So each
+commit of a maintenance carries on what has to be known longer (`lakehouse/carrying.py`). What nobody has carried on is
+refused: an answer as if nothing had been said would be a wrong one.
 """
 
 import json
@@ -12,21 +15,34 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from lakehouse.errors import Forgotten
 from lakehouse.lake import Lake
 from lakehouse.torn import torn_commit
-from transformations.durations import from_millis, to_millis
+from transformations.durations import from_millis, iso, to_millis
+
+CARRIED = "carried"
 
 
 def commits(lake: Lake, name: str) -> Iterator[dict[str, Any]]:
     """What the writers said of their commits, newest first, each with its `version`; silent commits are left out.
 
-    Read from the commit files themselves: DESCRIBE HISTORY is a Spark job, and a reader may have no JVM. Where the lake
-    is pinned, later commits do not count.
+    Read from the commit files themselves: DESCRIBE HISTORY is a Spark job, and a reader may have no JVM. Those that have
+    no file any more come last, as far as they were carried on. Where the lake is pinned, later commits do not count.
     """
     pinned = dict(lake.pins).get(name)
-    for version in _versions(lake, name):
-        if (pinned is None or version <= pinned) and (said := _commit(lake, name, version).said) is not None:
-            yield {**said, "version": version}
+    for version, commit in known_commits(lake, name):
+        if commit.said and (pinned is None or version <= pinned):
+            yield {**commit.said, "version": version}
+
+
+def has_commit(lake: Lake, name: str, version: int) -> bool:
+    """Whether Delta still has the commit. It removes the oldest first: then all later ones are there too."""
+    return _file(_log(lake, name), version).exists()
+
+
+def is_cleaned(lake: Lake, name: str) -> bool:
+    """Whether Delta has removed commits of the table that are beyond the horizon."""
+    return lake.has(name) and not _file(_log(lake, name), 0).exists()
 
 
 def newest(lake: Lake, name: str, *, known: int = 0) -> int:
@@ -37,26 +53,54 @@ def newest(lake: Lake, name: str, *, known: int = 0) -> int:
 def newest_at(lake: Lake, name: str, moment: datetime) -> int:
     """The newest version of the table that was committed by that moment, -1 if there was none."""
     at = to_millis(moment)
-    return next((version for version in _versions(lake, name) if _commit(lake, name, version).at <= at), -1)
+    found = next((version for version in _versions(lake, name) if _commit(lake, name, version).at <= at), -1)
+    if found < 0 and is_cleaned(lake, name):
+        raise Forgotten(
+            f"What {name} in {lake.path} was at {iso(moment)} is no longer known: Delta has removed its commits of that time, "
+            "which are beyond the horizon ([retention] horizon). Ask for a later time."
+        )
+    return found
 
 
 def committed_at(lake: Lake, name: str, version: int) -> datetime:
     """When a version was committed, by the writer's clock."""
-    return from_millis(_commit(lake, name, version).at)
+    if _file(_log(lake, name), version).exists():
+        return from_millis(_commit(lake, name, version).at)
+    for known, commit in known_commits(lake, name):
+        if known == version:
+            return from_millis(commit.at)
+    raise Forgotten(f"When version {version} of {name} in {lake.path} was committed is no longer known.")
 
 
 def lasting(lake: Lake, name: str, version: int) -> int:
     """The version to read instead of `version`: the newest that a maintenance left, if that is later.
 
-    It holds what is left of all versions before it, and no vacuum breaks it. The files of an earlier one may be gone.
+    It holds what is left of all versions before it, and no vacuum breaks it. The files of an earlier one may be gone. So
+    may be the commits that Delta needs to tell them; the newest version then holds their rows too.
     """
-    for later in _versions(lake, name):
-        if later <= version:
-            break
-        commit = _commit(lake, name, later)
-        if commit.operation == "OPTIMIZE" or "folded" in (commit.said or {}):
-            return later
-    return version
+    later = last_maintenance(lake, name)
+    if later > version:
+        return later
+    return version if _is_readable(_log(lake, name), version) else newest(lake, name)
+
+
+def last_maintenance(lake: Lake, name: str) -> int:
+    """The newest version that a maintenance left, -1 if none did."""
+    for version in _versions(lake, name):
+        commit = _commit(lake, name, version)
+        if commit.operation == "OPTIMIZE" or "folded" in commit.said:
+            return version
+    return -1
+
+
+def _is_readable(log: Path, version: int) -> bool:
+    """Whether Delta can tell which files the version has: from the first commit on, or from a checkpoint up to it."""
+    if version < 0 or _file(log, 0).exists():
+        return True
+    if not _file(log, version).exists():
+        return False
+    checkpoints = (int(file.name[:20]) for file in log.glob("*.checkpoint*.parquet"))
+    return any(each == version or (each < version and _file(log, each + 1).exists()) for each in checkpoints)
 
 
 @dataclass(frozen=True)
@@ -65,6 +109,7 @@ class Addition:
 
     file: Path
     changes: bool
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -80,15 +125,21 @@ def files_of(lake: Lake, name: str, version: int) -> Files:
     actions = [json.loads(line) for line in _lines(_file(_log(lake, name), version).read_text())]
     table = Path(lake.table(name))
     added = [
-        Addition(table / unquote(each["add"]["path"]), each["add"]["dataChange"]) for each in actions if "add" in each
+        Addition(
+            table / unquote(each["add"]["path"]),
+            each["add"]["dataChange"],
+            json.loads(each["add"].get("stats") or "{}").get("numRecords", 0),
+        )
+        for each in actions
+        if "add" in each
     ]
     return Files(version, added, any("remove" in each for each in actions))
 
 
-def additions(lake: Lake, name: str) -> Iterator[tuple[int, list[Path]]]:
+def additions(lake: Lake, name: str) -> Iterator[tuple[int, list[Addition]]]:
     """Each version, newest first, with the files in which it added rows; a stream reads these, one version after another."""
     for version in _versions(lake, name):
-        yield version, [each.file for each in files_of(lake, name, version).added if each.changes]
+        yield version, [each for each in files_of(lake, name, version).added if each.changes]
 
 
 def _log(lake: Lake, name: str) -> Path:
@@ -106,6 +157,16 @@ def _versions(lake: Lake, name: str) -> Iterator[int]:
     while version >= 0 and _file(log, version).exists():
         yield version
         version -= 1
+
+
+def known_commits(lake: Lake, name: str) -> Iterator[tuple[int, "Commit"]]:
+    """The commits of which anything is known, newest first: those that have a file, and those carried on from before."""
+    oldest, carried = -1, None
+    for version in _versions(lake, name):
+        oldest, commit = version, _commit(lake, name, version)
+        carried = commit.carried if carried is None else carried
+        yield version, commit
+    yield from ((version, commit) for version, commit in carried or () if version < oldest)
 
 
 def _newest(log: Path, known: int = 0) -> int:
@@ -127,13 +188,20 @@ def _checkpointed(log: Path) -> int:
 
 
 @dataclass(frozen=True)
-class _Commit:
+class Commit:
+    """When a commit was made, by which operation, and what its writer said of it and, in a maintenance, of others.
+
+    One that has no file any more was the last word `until` a version, if any followed when it was carried on.
+    """
+
     at: int
     operation: str | None
-    said: dict[str, Any] | None
+    said: dict[str, Any]
+    carried: "tuple[tuple[int, Commit], ...] | None" = None
+    until: int | None = None
 
 
-def _commit(lake: Lake, name: str, version: int) -> _Commit:
+def _commit(lake: Lake, name: str, version: int) -> Commit:
     file = _file(_log(lake, name), version)
     status = file.stat()
     try:
@@ -149,7 +217,7 @@ def refuse_torn(lake: Lake, name: str) -> None:
 
 
 @lru_cache(maxsize=50_000)
-def _parsed(file: str, *_: int) -> _Commit:
+def _parsed(file: str, *_: int) -> Commit:
     """A commit is written once and read often. One in the same place of another lake is another file."""
     info: dict[str, Any] = {}
     content = Path(file).read_text()
@@ -158,8 +226,11 @@ def _parsed(file: str, *_: int) -> _Commit:
     for line in _lines(content):
         if line.startswith('{"commitInfo"'):
             info = json.loads(line)["commitInfo"]
-    said = info.get("userMetadata")
-    return _Commit(info.get("timestamp", 0), info.get("operation"), dict(json.loads(said)) if said else None)
+    said: dict[str, Any] = json.loads(info.get("userMetadata") or "{}")
+    carried = said.pop(CARRIED, None)
+    if carried is not None:
+        carried = tuple((it["version"], Commit(it["at"], None, it["said"], until=it["until"])) for it in carried)
+    return Commit(info.get("timestamp", 0), info.get("operation"), said, carried)
 
 
 def _lines(commit: str) -> list[str]:

@@ -1,21 +1,28 @@
 """The files of a table: many small ones made into few, and those that nobody can ask for any more removed.
 
 Both are commits of Delta's own (OPTIMIZE) or none at all (VACUUM). A compaction moves rows and changes none, so a stream
-that reads the table does not see it.
+that reads the table does not see it. Its commit carries on what those before it said: it may be the one with which Delta
+removes them.
 """
 
+import json
 import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlparse
 
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
+from lakehouse.carrying import carried_on
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.tables import read_table
 from transformations.durations import parse_duration
 
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 SMALL = 32 * 1024 * 1024
 FULL = 128 * 1024 * 1024
 A_HANDFUL = 8
@@ -44,12 +51,22 @@ def live_files(session: SparkSession, lake: Lake, name: str) -> list[Path]:
     return [Path(unquote(urlparse(uri).path)) for uri in read_table(session, lake, name).inputFiles()]
 
 
-def compact(session: SparkSession, lake: Lake, name: str) -> None:
-    """Make few files of many small ones, if there are more than a handful."""
+def compact(session: SparkSession, lake: Lake, name: str, *, anchors: Iterable[int] = ()) -> None:
+    """Make few files of many small ones, if there are more than a handful. What the commits said is carried on."""
     if sum(file.stat().st_size < SMALL for file in live_files(session, lake, name)) <= A_HANDFUL:
         return
-    with exclusive(session, lake.lock_file(name), wait=True):
+    with exclusive(session, lake.lock_file(name), wait=True), saying(session, carried_on(lake, name, anchors=anchors)):
         DeltaTable.forPath(session, lake.table(name)).optimize().executeCompaction()
+
+
+@contextmanager
+def saying(session: SparkSession, said: Mapping[str, Any]) -> Iterator[None]:
+    """Let the commits that this session makes say this; commands of Delta's own take it in no other way."""
+    session.conf.set(USER_METADATA, json.dumps(said))
+    try:
+        yield
+    finally:
+        session.conf.unset(USER_METADATA)
 
 
 def vacuum(session: SparkSession, lake: Lake, name: str) -> int:

@@ -49,6 +49,10 @@ class LogCompacted(ParityError):
     """A stream would begin at a commit of the log whose files a vacuum has removed."""
 
 
+class PositionForgotten(ParityError):
+    """The log has events, and none of its commits says where it stands."""
+
+
 class AlreadyRunning(ParityError):
     """Another process holds the lock of the same writer."""
 
@@ -63,6 +67,10 @@ class EngineDroppedRows(ParityError):
 
 class NothingToCompare(ParityError):
     """A comparison cannot be made: something that it needs has not been computed."""
+
+
+class Forgotten(NothingToCompare):
+    """Something is asked of a time beyond the horizon, of which Delta keeps no commits."""
 
 
 class NotValidated(ParityError):

@@ -7,20 +7,22 @@ folded, every view is what it was. An earlier one is refused.
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.carrying import carried_on
 from lakehouse.changelogs import Boundary, boundaries, boundary, changelog_name, folded_until, mark, settled_before
 from lakehouse.commits import commits, newest
-from lakehouse.compaction import FULL, live_files, properties
+from lakehouse.compaction import FULL, live_files, properties, saying
 from lakehouse.identity import Epoch, live_epoch
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.log import EVENTS, position
-from lakehouse.needs import needed_since
+from lakehouse.needs import anchors, needed_since
 from lakehouse.settings import Settings
 from lakehouse.tables import read_table
 from transformations.changelog import unsuperseded
@@ -38,7 +40,9 @@ def fold(session: SparkSession, lake: Lake, result: Result, settings: Settings) 
     """
     name = changelog_name(result)
     with exclusive(session, lake.lock_file(name), wait=True):
-        _close(session, lake, name)
+        said = carried_on(lake, name, anchors=anchors(lake, name))
+        with saying(session, said):
+            _close(session, lake, name)
         epoch = live_epoch(lake, result)
         at = fold_point(lake, result, epoch, settings)
         if at is None or folded_until(lake, result, epoch.number) == at.log_version:
@@ -49,8 +53,8 @@ def fold(session: SparkSession, lake: Lake, result: Result, settings: Settings) 
         kept = _kept(revisions, lake, result, settings, at).persist()
         before, after = revisions.count(), kept.count()
         if before - after >= LEAST_SHARE * before > 0:
-            with _open_for_changes(session, lake, name):
-                _rewrite(session, lake, name, kept, at)
+            with saying(session, said), _open_for_changes(session, lake, name):
+                _rewrite(session, lake, name, kept, {"folded": at.log_version, "epoch": at.epoch, **said})
         else:
             after = before
         kept.unpersist()
@@ -79,12 +83,12 @@ def _kept(revisions: DataFrame, lake: Lake, result: Result, settings: Settings, 
     )
 
 
-def _rewrite(session: SparkSession, lake: Lake, name: str, rows: DataFrame, at: Boundary) -> None:
+def _rewrite(session: SparkSession, lake: Lake, name: str, rows: DataFrame, said: Mapping[str, Any]) -> None:
     """The whole table anew in one commit. It says that no data changed, so a stream that reads the table goes on."""
     files = math.ceil(sum(file.stat().st_size for file in live_files(session, lake, name)) / FULL)
     ordered = rows.repartitionByRange(max(files, 1), "window_start").sortWithinPartitions("window_start")
     writer = ordered.write.format("delta").mode("overwrite").option("dataChange", "false")
-    writer.option("userMetadata", json.dumps({"folded": at.log_version, "epoch": at.epoch})).save(lake.table(name))
+    writer.option("userMetadata", json.dumps(said)).save(lake.table(name))
 
 
 @contextmanager

@@ -20,7 +20,8 @@ from typing import Any
 from lakehouse.errors import NotALake
 
 MARKER = "parity.json"
-FORMAT = 1
+FORMAT = 2
+"""2 since each row of a changelog names its micro-batch."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,8 @@ def open_lake(path: Path) -> Lake:
         raise NotALake(f"{path} is not a lake: its {MARKER} cannot be read ({error}).") from None
     if found != FORMAT:
         raise NotALake(
-            f"{path} is a lake of format {found!r}; this Parity reads format {FORMAT}. Use the Parity that made it."
+            f"{path} is a lake of format {found!r}; this Parity reads format {FORMAT}. Use the Parity that made it, or "
+            "ingest the landing files into a new lake."
         )
     return Lake(path.resolve())
 

@@ -4,16 +4,22 @@ Spark's file source takes files of equal modification time in the order in which
 files it took 012, 029, 009 and 003 first. So the order (modification time, then name) is written into manifests, one a
 micro-batch, and the ingestion's query streams those. A file that changes after it was noted is noted again. Where it had
 been read its lines are then copies; where it had not, it is read as what it is now, once. Nothing is lost.
+
+A manifest also has the clock of ingestion at which it was noted. No line of its files can be from later, and whoever judges them,
+a retry or a re-ingestion, judges by that.
 """
 
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
+from transformations.durations import from_millis, to_millis
 
 
 @dataclass(frozen=True)
@@ -114,20 +120,19 @@ class Landings:
         self.manifests = len(_manifest_files(lake))
         """How many manifests there are, which is also the number of the next."""
 
-    def note(self) -> int:
-        """Write manifests for the files that are new since the last call; returns how many files that are."""
+    def note(self, clock: Callable[[], datetime]) -> int:
+        """Write manifests for the files that are new since the last call; returns how many files that are.
+
+        The clock of ingestion is read when they have been seen: none of them has been received later.
+        """
         new = [file for file in landed(self._directory) if _seen(file) != self._noted.get(file.path)]
+        at = clock()
         for first in range(0, len(new), self._files_per_batch):
             together = new[first : first + self._files_per_batch]
-            _write_manifest(self._lake, self.manifests, together)
+            _write_manifest(self._lake, self.manifests, together, at)
             self.manifests += 1
             self._noted.update({file.path: _seen(file) for file in together})
         return len(new)
-
-
-def note_landings(lake: Lake, directory: Path, *, files_per_batch: int) -> int:
-    """Note what has landed, once."""
-    return Landings(lake, directory, files_per_batch=files_per_batch).note()
 
 
 def _seen(landing: Landing) -> tuple[int, int]:
@@ -142,7 +147,16 @@ def manifests(lake: Lake) -> Iterator[tuple[int, list[Landing]]]:
 
 def manifest(lake: Lake, number: int) -> list[Landing]:
     """The landing files of one micro-batch in their order."""
-    return [Landing(**json.loads(line)) for line in _manifest_file(lake, number).read_text().splitlines()]
+    return [Landing(*(said[each.name] for each in fields(Landing))) for said in _said(lake, number)]
+
+
+def noted_at(lake: Lake, number: int) -> datetime:
+    """The clock of ingestion when the files of one micro-batch were noted."""
+    return from_millis(_said(lake, number)[0]["noted_at"])
+
+
+def _said(lake: Lake, number: int) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in _manifest_file(lake, number).read_text().splitlines()]
 
 
 def _manifest_files(lake: Lake) -> list[Path]:
@@ -153,10 +167,11 @@ def _manifest_file(lake: Lake, number: int) -> Path:
     return lake.landings / f"{number:08d}.json"
 
 
-def _write_manifest(lake: Lake, number: int, landings: list[Landing]) -> None:
+def _write_manifest(lake: Lake, number: int, landings: list[Landing], at: datetime) -> None:
     file = _manifest_file(lake, number)
     draft = file.with_name(f".{file.name}")
-    draft.write_text("".join(json.dumps(asdict(landing)) + "\n" for landing in landings))
+    said = ({**asdict(landing), "noted_at": to_millis(at)} for landing in landings)
+    draft.write_text("".join(json.dumps(each) + "\n" for each in said))
     # Spark's file source orders by modification time in milliseconds: make these distinct and increasing.
     os.utime(draft, ns=(0, (number + 1) * 1_000_000_000))
     draft.replace(file)

@@ -7,9 +7,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType, TimestampType
 
-from lakehouse.commits import additions, commits, lasting
+from lakehouse.carrying import said_at
+from lakehouse.commits import additions, commits, is_cleaned, lasting
 from lakehouse.commits import newest as newest_commit
-from lakehouse.errors import LogCompacted, NothingToCompare, ParityError
+from lakehouse.errors import Forgotten, LogCompacted, NothingToCompare, ParityError, PositionForgotten
 from lakehouse.lake import Lake
 from lakehouse.notes import edited, note
 from lakehouse.tables import create_table, read_table
@@ -98,11 +99,11 @@ class Position:
 def position(lake: Lake, version: int | None = None) -> Position:
     """The position at `version`, or at the newest one; its own version is that of ingestion's last commit until then."""
     at = newest_version(lake) if version is None else version
-    for said in commits(lake, lake.of_log(EVENTS)):
-        if said["version"] <= at:
-            mark = said.pop("high_water")
-            return Position(high_water=None if mark is None else from_millis(mark), **said)
-    return Position(at)
+    said = said_at(lake, lake.of_log(EVENTS), at, about="seq")
+    if said is None:
+        return Position(at)
+    mark = said.pop("high_water")
+    return Position(high_water=None if mark is None else from_millis(mark), **said)
 
 
 def log_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
@@ -122,14 +123,18 @@ def duplicates_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
     copies = read_table(spark, lake, table, version=kept)
     if kept == version:
         return copies
-    last = next((said["batch"] for said in commits(lake, table) if said["version"] <= version and "batch" in said), -1)
-    return copies.where(F.col("batch") <= last)
+    said = said_at(lake, table, version, about="batch")
+    return copies.where(F.col("batch") <= (-1 if said is None else said["batch"]))
 
 
-def waiting(spark: SparkSession, lake: Lake) -> DataFrame:
-    """The quarantined lines of finished micro-batches that no requeue has made events or copies of since."""
+def waiting(spark: SparkSession, lake: Lake, *, until: int | None = None) -> DataFrame:
+    """The quarantined lines of finished micro-batches that no requeue has made events or copies of since.
+
+    The last finished one is `until`, or the one that the log stands at.
+    """
     origin = ["batch", "file", "line"]
-    lines = read_table(spark, lake, lake.of_log(QUARANTINE)).where(F.col("batch") <= position(lake).batch)
+    last = position(lake).batch if until is None else until
+    lines = read_table(spark, lake, lake.of_log(QUARANTINE)).where(F.col("batch") <= last)
     if not note(lake, lake.of_log(QUARANTINE)).get("requeued"):
         return lines  # no requeue has begun to take any; the log need not be read for that
     taken = [
@@ -159,7 +164,16 @@ def newest_version(lake: Lake) -> int:
                 f"The lake {lake.path} has no log {lake.log}. Run `parity reingest --as-log {lake.log}` first."
             )
         raise NothingToCompare(f"The lake {lake.path} has no log yet. Run `parity ingest` first.")
-    return next((said["version"] for said in commits(lake, lake.of_log(EVENTS))), 0)
+    for said in commits(lake, lake.of_log(EVENTS)):
+        return int(said["version"])
+    if is_cleaned(lake, lake.of_log(EVENTS)):
+        other = "" if lake.log == 1 else f" --log {lake.log}"
+        raise PositionForgotten(
+            f"Where the {lake.of_log(EVENTS)} of {lake.path} stand is not known: no commit that is left says it, and nobody "
+            "has carried it on (a tool other than Parity has maintained the table). Nothing was written: the events would "
+            f"be numbered from 1 again. `parity maintain --lake {lake.path} --recover-position{other}` derives it from the rows."
+        )
+    return 0
 
 
 def known_version(lake: Lake, version: int | None, *, option: str) -> int:
@@ -175,14 +189,22 @@ def known_version(lake: Lake, version: int | None, *, option: str) -> int:
 def first_streamable(lake: Lake, *, since: int = 0) -> int:
     """The first version, `since` or later, from which on the log can be read commit by commit.
 
-    A vacuum removes the files that a compaction replaced, once that is longer ago than the horizon.
+    A vacuum removes the files that a compaction replaced, and Delta the commits themselves, once they are beyond the
+    horizon. Where no event was among these, nothing is missing.
     """
     first = newest_commit(lake, lake.of_log(EVENTS)) + 1
+    earlier = position(lake).seq
     for version, files in additions(lake, lake.of_log(EVENTS)):
-        if version < since or not all(file.exists() for file in files):
+        if version < since or not all(each.file.exists() for each in files):
             break
         first = version
-    return max(first, since)
+        earlier -= sum(each.rows for each in files)
+    if first <= since:
+        return since
+    try:
+        return since if earlier == position(lake, since - 1).seq else first
+    except Forgotten:
+        return first
 
 
 def refuse_compacted(lake: Lake, reader: str, *, since: int, instead: str) -> None:

@@ -15,14 +15,14 @@ from pyspark.sql import SparkSession
 from lakehouse.arrivals import legacy_name
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import changelog_name
-from lakehouse.commits import lasting
+from lakehouse.commits import last_maintenance
 from lakehouse.compaction import compact, has_expired_files, live_files, maintenance_session, vacuum
 from lakehouse.folding import fold
 from lakehouse.identity import noted
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, logs, newest_version
-from lakehouse.needs import readers_behind
+from lakehouse.needs import anchors, readers_behind
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log
 from lakehouse.versions import as_noted, is_replaying, numbers
@@ -78,7 +78,7 @@ def _log_kept(session: SparkSession, lake: Lake) -> Upkeep:
     So its vacuum comes before its compaction: a stream that runs is past the last one, and hardly ever past a new one.
     """
     name = lake.of_log(EVENTS)
-    behind = readers_behind(lake, lasting(lake, name, -1)) if has_expired_files(session, lake, name) else []
+    behind = readers_behind(lake, last_maintenance(lake, name)) if has_expired_files(session, lake, name) else []
     if behind:
         return replace(_compacted(session, lake, name), needed_by=tuple(behind))
     return _kept(session, lake, name)
@@ -98,7 +98,7 @@ def _kept(session: SparkSession, lake: Lake, name: str) -> Upkeep:
 
 def _compacted(session: SparkSession, lake: Lake, name: str) -> Upkeep:
     before = len(live_files(session, lake, name))
-    compact(session, lake, name)
+    compact(session, lake, name, anchors=anchors(lake, name))
     return Upkeep(name, before, len(live_files(session, lake, name)))
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from lakehouse.batches import coverage
 from lakehouse.errors import NothingToCompare
 from lakehouse.identity import live_epoch, noted
 from lakehouse.lake import Lake
-from lakehouse.log import position
+from lakehouse.log import EVENTS, position
 from lakehouse.savepoints import savepoints
 from lakehouse.terms import at_log
 from lakehouse.versions import consumed, is_replaying, live_number, numbers
@@ -23,6 +24,35 @@ def needed_since(lake: Lake, result: Result) -> dict[int, int]:
     return found
 
 
+def anchors(lake: Lake, table: str) -> set[int]:
+    """The versions of a table at which something stands that may last longer than the horizon.
+
+    Of the log these are where versions begin, where the steps of a replay have computed, where streams, batch runs and
+    savepoints stand; of a changelog, where savepoints do.
+    """
+    if table == lake.of_log(EVENTS):
+        return {version for version in _standing(lake) if version > 0}
+    saved = (stream for savepoint in savepoints(lake) for stream in savepoint.streams.items())
+    return {stream.table_version for name, stream in saved if table == f"kappa_{name}"}
+
+
+def _standing(lake: Lake) -> Iterator[int]:
+    for result in _versions(lake):
+        if at_log(lake, result).log != lake.log:
+            continue
+        yield at_log(lake, result).since - 1
+        yield from (each.log_version for each in coverage(lake, result))
+        if "epoch" in noted(lake, result):
+            epoch = live_epoch(lake, result)
+            yield from (epoch.since - 1, epoch.history or 0, consumed(lake, result) or 0)
+    yield from (reached for _, reached in _readers(lake))
+
+
+def _versions(lake: Lake) -> Iterator[Result]:
+    for name, declared in catalogue().items():
+        yield from (replace(declared, version=number) for number in numbers(lake, name))
+
+
 def readers_behind(lake: Lake, version: int) -> list[str]:
     """Who has yet to read the log up to `version`, commit by commit: live versions, replays and savepoints."""
     events = position(lake, version).version
@@ -31,12 +61,10 @@ def readers_behind(lake: Lake, version: int) -> list[str]:
 
 def _readers(lake: Lake) -> Iterator[tuple[str, int]]:
     """Who reads this log, each with the version that it has read."""
-    for name, declared in catalogue().items():
-        for number in numbers(lake, name):
-            result = replace(declared, version=number)
-            live = number == live_number(lake, name) and "epoch" in noted(lake, result)
-            if (live or is_replaying(lake, result)) and at_log(lake, result).log == lake.log:
-                yield result.id, _reached(lake, result)
+    for result in _versions(lake):
+        live = result.version == live_number(lake, result.name) and "epoch" in noted(lake, result)
+        if (live or is_replaying(lake, result)) and at_log(lake, result).log == lake.log:
+            yield result.id, _reached(lake, result)
     for savepoint in savepoints(lake):
         for stream in savepoint.streams.values():
             if stream.settings.get("log", "1") == str(lake.log):

@@ -3,12 +3,15 @@
 A personal value is replaced by a keyed hash, HMAC-SHA-256 of 128 bits: equal stays equal, and distinct stays distinct.
 The key belongs to the lake and is readable for its owner only, so the pages of `parity quality` and the answers of
 `parity serve` call a person the same: LAKE/quality/key.
+
+Whoever lands an event chooses a text and is shown its keyed hash. So the key itself makes pseudonyms and nothing else: what is
+signed for another purpose is signed with a key that `derived_key` makes for it.
 """
 
 import hmac
 import os
 import secrets
-from hashlib import sha256
+from hashlib import blake2b, sha256
 
 from lakehouse.lake import Lake
 
@@ -34,6 +37,14 @@ def lake_key(lake: Lake) -> bytes:
         finally:
             draft.unlink()
     return bytes.fromhex(file.read_text())
+
+
+def derived_key(key: bytes, purpose: str) -> bytes:
+    """A key for one purpose beside pseudonyms.
+
+    Not by HMAC-SHA-256: the pseudonym of a player who is called like the purpose would be half of it.
+    """
+    return blake2b(purpose.encode(), key=key, digest_size=KEY_BYTES).digest()
 
 
 def pseudonym(value: str, key: bytes) -> str:

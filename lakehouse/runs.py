@@ -1,28 +1,41 @@
-"""What each run of a job cost: CPU and wall time, rows. The report's second sentence is made of these."""
+"""What each run of a job cost: CPU and wall time, rows. The report's second sentence is made of these.
+
+A run notes itself when it starts, every second while it is at work, and when it ends. So one that is killed has a note
+too, with all but its last second: at least once and SIGKILL cost what they cost.
+"""
 
 import json
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from lakehouse.lake import Lake, write_json
 from lakehouse.queries import Watched
 
 Job = Literal["ingest", "stream", "recompute", "legacy", "replay"]
+Outcome = Literal["no end noted", "ended", "failed"]
+NOTED_EVERY = timedelta(seconds=1)
 
 
 @dataclass
 class Run:
-    """One finished run. The start of Spark is not in it: a long-running job pays that once."""
+    """One run. The start of Spark is not in it: a long-running job pays that once."""
 
     job: Job
     results: list[str]
+    """The results that it computed, each with its version (`team_scores@2`); none for what serves them all."""
     started_at: str
+    outcome: Outcome = "ended"
+    """Without an end it was killed, or is still at work."""
+    whole: bool = True
+    """Whether it was over everything that the log has, and not over an interval of it."""
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
     rows_read: int = 0
@@ -39,19 +52,35 @@ class Run:
 
 
 @contextmanager
-def measured(spark: SparkSession, lake: Lake, job: Job, results: list[str]) -> Iterator[Run]:
-    """Measure what happens inside, and keep it in the lake if it ends well."""
+def measured(spark: SparkSession, lake: Lake, job: Job, results: list[str], *, whole: bool = True) -> Iterator[Run]:
+    """Measure what happens inside, and keep it in the lake however it ends."""
     now = datetime.now(UTC)
-    run = Run(job, results, now.isoformat())
+    run = Run(job, results, now.isoformat(), outcome="no end noted", whole=whole)
+    file = lake.path / "runs" / f"{now:%Y%m%dT%H%M%S%f}-{job}.json"
     wall, cpu = time.monotonic(), cpu_seconds(spark)
-    yield run
-    run.wall_seconds = round(time.monotonic() - wall, 3)
-    run.cpu_seconds = round(cpu_seconds(spark) - cpu, 3)
-    write_json(lake.path / "runs" / f"{now:%Y%m%dT%H%M%S%f}-{job}.json", asdict(run))
+
+    def note() -> None:
+        run.wall_seconds = round(time.monotonic() - wall, 3)
+        run.cpu_seconds = round(cpu_seconds(spark) - cpu, 3)
+        write_json(file, asdict(run))
+
+    def note_if_possible() -> None:
+        with suppress(OSError, Py4JError):  # a full disk or a dead JVM ends the run by itself, with a better reason
+            note()
+
+    try:
+        with _often(note_if_possible):
+            yield run
+    except BaseException:
+        run.outcome = "failed"
+        note_if_possible()
+        raise
+    run.outcome = "ended"
+    note()
 
 
 def runs(lake: Lake) -> list[Run]:
-    """The finished runs, oldest first."""
+    """The runs, oldest first, those without an end too."""
     return [Run(**json.loads(file.read_text())) for file in sorted((lake.path / "runs").glob("*.json"))]
 
 
@@ -59,3 +88,22 @@ def cpu_seconds(spark: SparkSession) -> float:
     """CPU time of this process and its JVM so far."""
     java = spark._jvm.java.lang.ProcessHandle.current().info().totalCpuDuration().get()  # type: ignore[union-attr]
     return time.process_time() + float(java.toMillis()) / 1000
+
+
+@contextmanager
+def _often(do: Callable[[], None]) -> Iterator[None]:
+    """Do it now, and again and again beside what happens inside."""
+    over = threading.Event()
+
+    def again() -> None:
+        while not over.wait(NOTED_EVERY.total_seconds()):
+            do()
+
+    do()
+    beside = threading.Thread(target=again, name="parity-runs", daemon=True)
+    beside.start()
+    try:
+        yield
+    finally:
+        over.set()
+        beside.join()

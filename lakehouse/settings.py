@@ -110,6 +110,10 @@ class Stream(Section):
     interval: Duration = timedelta(seconds=1)
 
 
+class Batch(Section):
+    every: Size = timedelta(days=1)
+
+
 class Quality(Section):
     late: Annotated[float, Field(ge=0, le=1)] = 0.25
     duplicates: Annotated[float, Field(ge=0, le=1)] = 0.1
@@ -147,6 +151,7 @@ class Settings(BaseSettings):
     retention: Retention = Retention()
     ingestion: Ingestion = Ingestion()
     stream: Stream = Stream()
+    batch: Batch = Batch()
     quality: Quality = Quality()
     serving: Serving = Serving()
     spark: Spark = Spark()

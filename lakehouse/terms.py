@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lakehouse.errors import NothingToCompare, SettingsChanged
-from lakehouse.fingerprint import fingerprint_of
+from lakehouse.fingerprint import fingerprint_of, result_fingerprint
 from lakehouse.identity import noted
 from lakehouse.lake import Lake
 from lakehouse.notes import edited
@@ -42,6 +42,14 @@ def refuse_other_settings(lake: Lake, result: Result, settings: Settings) -> Non
             + "\nA checkpoint cannot follow such a change. Set it back, or let "
             f"`parity replay --lake {lake.path} --result {result.name}` compute a new version beside this one."
         )
+
+
+def is_computed_so(lake: Lake, result: Result, settings: Settings) -> bool:
+    """Whether a version is there, begun by this code with these settings: who asks for it to be computed has it already."""
+    code = noted(lake, result).get("epoch", {}).get("code")
+    return code == result_fingerprint(result) and _known_settings(lake, result) == given_settings(
+        lake, result, settings
+    )
 
 
 def given_settings(lake: Lake, result: Result, settings: Settings) -> dict[str, str]:

@@ -17,12 +17,14 @@ from typing import Any
 
 from lakehouse.arrivals import legacy_name
 from lakehouse.batches import batch_name
-from lakehouse.changelogs import boundaries, changelog_name
-from lakehouse.errors import NothingToCompare, UnknownVersion, VersionRefused
-from lakehouse.identity import live_epoch, noted
+from lakehouse.changelogs import changelog_name
+from lakehouse.errors import UnknownVersion, VersionRefused
+from lakehouse.identity import noted
 from lakehouse.lake import Lake
-from lakehouse.log import newest_version
+from lakehouse.log import newest_version, position
 from lakehouse.notes import edited, note
+from lakehouse.reach import Reach, reach
+from lakehouse.reach import consumed as consumed
 from lakehouse.settings import Lateness, Settings
 from lakehouse.terms import at_log
 from transformations.catalogue import catalogue
@@ -51,7 +53,7 @@ def live_number(lake: Lake, name: str, *, moment: datetime | None = None) -> int
     return next((number for at, number in reversed(pointer.get("swaps", [])) if at <= until), FIRST)
 
 
-def _point(pointer: dict[str, Any], *, live: int, before: int, forced: list[int | None] | None) -> None:
+def _point(pointer: dict[str, Any], *, live: int, before: int, forced: list[str] | None) -> None:
     """Change the pointer to the live version; each change is kept with its time, for readers who look back."""
     swaps = [*pointer.get("swaps", []), [to_millis(datetime.now(UTC)), live]]
     pointer.update(live=live, before=before, forced=forced, swaps=swaps)
@@ -130,36 +132,46 @@ def is_replaying(lake: Lake, result: Result) -> bool:
     return "replay" in noted(lake, result)
 
 
-def consumed(lake: Lake, result: Result) -> int | None:
-    """The log version that a version of a result has come to, none if it has written nothing yet."""
-    try:
-        found = boundaries(lake, result, live_epoch(lake, result))
-    except NothingToCompare:
-        return None
-    return found[0].log_version if found else None
+def is_behind_live(lake: Lake, result: Result) -> bool:
+    """Whether a version has not come as far as the live one."""
+    reached, live_reached = reach(lake, result), reach(lake, at_live(lake, result))
+    return reached is None or (live_reached is not None and reached.is_behind(live_reached))
 
 
 def make_live(lake: Lake, result: Result, *, force: bool = False) -> int:
-    """Make this version the live one; returns the number of the one before. One that is behind the live one is refused."""
+    """Make this version the live one; returns the number of the one before. One that is behind the live one is refused.
+
+    One that is live already stays so: the number of the one before is then its own.
+    """
     before = live_number(lake, result.name)
     if result.version == before:
-        raise VersionRefused(f"{result.id} is live already. Nothing was changed.")
-    reached, live_reached = consumed(lake, result), consumed(lake, replace(result, version=before))
+        return before
+    reached, live_reached = reach(lake, result), reach(lake, replace(result, version=before))
     if reached is None:
         raise VersionRefused(
             f"{result.id} has no answer yet: its replay has not finished. Nothing was changed. "
             f"`parity replay --lake {lake.path} --result {result.name} --as-version {result.version}` goes on with it."
         )
-    behind = live_reached is not None and reached < live_reached
-    if behind and not force:
-        raise VersionRefused(
-            f"{result.id} has not caught up: it has come to log version {reached}, the live {result.name}@{before} to "
-            f"{live_reached}. Nothing was changed. `parity stream --lake {lake.path} --result {result.id}` lets it "
-            "catch up; --force swaps all the same, and readers then see an older answer until it has."
-        )
+    forced = None
+    if live_reached is not None and reached.is_behind(live_reached):
+        forced = [reached.told(live_reached), live_reached.told(reached)]
+        if not force:
+            raise VersionRefused(
+                f"{result.id} has not caught up: it has come to {forced[0]}, the live {result.name}@{before} to {forced[1]}. "
+                f"Nothing was changed. {_catches_up(lake, result, reached, live_reached)} lets it catch up; --force swaps "
+                "all the same, and readers then see an older answer until it has."
+            )
     with edited(lake, result.name) as pointer:
-        _point(pointer, live=result.version, before=before, forced=[reached, live_reached] if behind else None)
+        _point(pointer, live=result.version, before=before, forced=forced)
     return before
+
+
+def _catches_up(lake: Lake, result: Result, reached: Reach, other: Reach) -> str:
+    """What lets a version catch up. A second log does not grow by itself."""
+    streams = f"`parity stream --lake {lake.path} --result {result.id}`"
+    log_ends = position(replace(lake, log=reached.log)).batch < other.batch
+    grows = f"`parity reingest --lake {lake.path} --as-log {reached.log}`, then " if log_ends else ""
+    return f"{grows}{streams}"
 
 
 def forced_swap(lake: Lake, result: Result) -> str | None:
@@ -169,8 +181,7 @@ def forced_swap(lake: Lake, result: Result) -> str | None:
         return None
     reached, live_reached = pointer["forced"]
     return (
-        f"{result.id} was made live by force at log version {reached}, when {result.name}@{pointer['before']} was at "
-        f"{live_reached}"
+        f"{result.id} was made live by force at {reached}, when {result.name}@{pointer['before']} was at {live_reached}"
     )
 
 

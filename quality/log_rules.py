@@ -4,7 +4,7 @@ from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, SCHEMAS
 from quality.pins import Pin
 from quality.rules import Columns, Figure, NoRow, Rule, at, equals, given, known, not_after, unique
 from transformations.durations import iso, milliseconds, to_millis, written
-from transformations.kinds import KINDS
+from transformations.kinds import KINDS, declaring, fields
 
 ORIGIN = ("batch", "file", "line")
 PLACE = ("seq", "event_id", "kind")
@@ -14,13 +14,14 @@ ALWAYS = ("seq", "event_time", "high_water", "occurred_at", "event_id", "kind", 
 def event_rules(pin: Pin) -> list[Rule]:
     bounds, clock, allowed = pin.settings.quality, pin.settings.clock, pin.settings.lateness.allowed
     late = f"unix_millis(event_time) <= unix_millis(high_water) - {milliseconds(allowed)}"
-    future = f"unix_millis(coalesce(received_at, ingested_at)) + {milliseconds(clock.future)}"
+    future = f"unix_millis(least(received_at, ingested_at)) + {milliseconds(clock.future)}"
     return [
         Columns(SCHEMAS[EVENTS]),
         given((*ALWAYS, *ORIGIN), PLACE),
         unique(["event_id"]),
         known("kind", (kind.name for kind in KINDS), PLACE),
         *_required(),
+        _own_fields(),
         NoRow(
             "places have no gap",
             "seq counts the events from 1 on, without a gap and without a place that is taken twice.",
@@ -127,6 +128,22 @@ def _required() -> list[NoRow]:
         for kind in KINDS
         if (names := [field.name for field in kind.fields if field.required])
     ]
+
+
+def _own_fields() -> NoRow:
+    """What the declarations do not have: a value there would leak into a result that reads several kinds."""
+    others = {kind.name: [name for name in fields() if kind.name not in declaring(KINDS, name)] for kind in KINDS}
+    leaks = (
+        f"kind = '{kind}' and coalesce({', '.join(f'cast(`{name}` as string)' for name in names)}) is not null"
+        for kind, names in others.items()
+        if names
+    )
+    return NoRow(
+        "events have the fields of their kind",
+        "An event has no value in a column that its kind does not declare. `parity reingest` judges its line anew.",
+        " or ".join(f"({leak})" for leak in leaks),
+        (*PLACE, *fields()),
+    )
 
 
 def _share(which: str, most: float, measure: str, pin: Pin) -> Figure:

@@ -21,7 +21,7 @@ from transformations.changelog import changelog_schema, kappa_view
 from transformations.result import Result
 
 CAUSES = ("on_time", "late", "recompute")
-STAMPS = ("cause", "deleted", "settled", "epoch", "log_version", "written_at", "fingerprint")
+STAMPS = ("cause", "deleted", "settled", "epoch", "batch", "log_version", "written_at", "fingerprint")
 TotalsAt = Callable[[Lake, int], Totals]
 
 

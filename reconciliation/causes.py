@@ -1,8 +1,11 @@
-"""Why a key differs. A cause is earned only if the cell, computed anew under its hypothesis, is exactly the candidate's.
+"""Why a key differs. A cause is earned only if the cell, computed anew under its hypothesis, is exactly the candidate's,
+and without the hypothesis exactly batch's: otherwise it is not this that sets them apart.
 
-First come hypotheses about whole sets of events (all late ones, a commit, everything by processing time), which are one
-computation for all differing keys. For keys that stay unexplained, single events are tried: that is quadratic in the
-events of a key, so it stops at a budget, and what was not tried says so.
+For the control, `control` finds the smallest combination of what it did otherwise. For the stream, hypotheses come in
+stages, from what the policy can do to what only a fault can: all late events dropped, other code; a single event; a
+commit, or everything; processing time. Each stage is one computation for all keys that are still without a cause, and
+within it the hypothesis with the fewest causes wins, then the one with the fewest events. Single events are quadratic in
+the events of a key, so they stop at a budget. What no hypothesis explains is unexplained.
 """
 
 from functools import reduce
@@ -10,21 +13,21 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from lakehouse.arrivals import ArrivalsBoundary, processing_time, read_arrivals
+from lakehouse.arrivals import ArrivalsBoundary
 from lakehouse.lake import Lake
-from lakehouse.log import duplicates_at, log_at
+from lakehouse.log import log_at
 from lakehouse.settings import Settings
+from reconciliation import control
 from reconciliation.archive import result_as_it_was
 from reconciliation.comparison import alike
 from reconciliation.hypotheses import (
     DRIFT,
     Hypothesis,
-    as_they_arrived,
+    all_removed,
     batch_doubled,
     batch_removed,
     one_doubled,
     one_removed,
-    without_any,
     without_late,
 )
 from reconciliation.pins import Pin
@@ -41,37 +44,49 @@ def explained(
     events = result.bearing(log, differing).persist()
     late = result.late(settings.lateness.allowed)
 
-    def arrived(_: DataFrame) -> list[DataFrame]:
-        arrivals = result.bearing(
-            _arrivals(spark, lake, at, log).withColumn("event_time", processing_time()), differing
-        )
-        return [_fitting(result, differing, as_they_arrived(events, arrivals))]
+    def drift(rest: DataFrame) -> DataFrame:
+        return _simplest(_drifted(lake, result, events, rest))
 
-    def sets(rest: DataFrame) -> list[DataFrame]:
-        tried = (without_late(events, late), without_any(events, late), batch_removed(events), batch_doubled(events))
-        return [*_drifted(lake, result, events, rest), *(_fitting(result, rest, each) for each in tried)]
+    def dropped(rest: DataFrame) -> DataFrame:
+        return _simplest([_fitting(result, rest, without_late(events, late))])
 
-    def singles(rest: DataFrame) -> list[DataFrame]:
+    def singles(rest: DataFrame) -> DataFrame:
         mine = _affordable(events, rest, result)
-        return [_fitting(result, rest, each) for each in (one_removed(mine, late), one_doubled(mine))]
+        return _simplest([_fitting(result, rest, each) for each in (one_removed(mine, late), one_doubled(mine))])
 
-    # The control keeps what it was given, so for it the arrivals are evidence; for the stream they are a last guess.
-    stages = (arrived, sets, singles) if at.candidate == "legacy" else (sets, singles, arrived)
-    rest, found = differing, []
-    for stage in stages:
-        earned = _simplest(stage(rest)).persist()
-        found.append(earned)
-        rest = rest.join(earned.select(*result.identity), list(result.identity), "left_anti")
+    def sets(rest: DataFrame) -> DataFrame:
+        mine = _of(events, rest, result)
+        tried = (batch_removed(mine, late), batch_doubled(mine), all_removed(mine, late))
+        return _simplest([_fitting(result, rest, each) for each in tried])
+
+    def arrived(rest: DataFrame) -> DataFrame:
+        if isinstance(at.boundary, ArrivalsBoundary):
+            return control.explained(result, rest, control.arrivals(spark, lake, at.boundary, log))
+        return control.explained(result, rest, control.each_once(log))
+
+    sound = differing.join(_sound(result, events, differing), list(result.identity), "left_semi").persist()
+    rest, found = sound, [drift(differing)]
+    for stage in (arrived,) if at.candidate == "legacy" else (dropped, singles, sets, arrived):
+        rest = rest.join(found[-1].select(*result.identity), list(result.identity), "left_anti")
         if rest.isEmpty():
             break
+        found.append(stage(rest).persist())
     known = reduce(DataFrame.unionByName, found)
     judged = differing.join(known, list(result.identity), "left").withColumn(
         "causes", F.coalesce("causes", F.array().cast("array<string>"))
     )
     judged = judged.localCheckpoint()  # computed once, so that what it was computed from can be let go
-    for frame in (events, *found):
+    for frame in (events, sound, *found):
         frame.unpersist()
     return judged
+
+
+def _sound(result: Result, events: DataFrame, differing: DataFrame) -> DataFrame:
+    """The keys of which the events of the log give exactly batch's cells; another batch no hypothesis about them explains."""
+    computed = result.of(events, alongside=("about",)).where(result.about() == F.col("about"))
+    values = computed.select("about", F.struct(*result.errors).alias("computed"))
+    tried = differing.select(result.about(), "batch").join(values, "about", "left")
+    return tried.where(alike(result, "computed", "batch")).select("about.*")
 
 
 def _fitting(result: Result, differing: DataFrame, hypothesis: Hypothesis) -> DataFrame:
@@ -87,9 +102,11 @@ def _fitting(result: Result, differing: DataFrame, hypothesis: Hypothesis) -> Da
 
 def _simplest(fitting: list[DataFrame]) -> DataFrame:
     """For each key the simplest hypothesis that fits; `fitting` says how many as simple ones do."""
-    ranked = reduce(DataFrame.unionByName, fitting)
-    order = Window.partitionBy("about").orderBy("rank", "evidence")
-    equals = F.count(F.lit(1)).over(Window.partitionBy("about", "rank"))
+    few = {"few_causes": F.size("causes"), "few_events": F.size("event_ids")}
+    ranked = reduce(DataFrame.unionByName, fitting).withColumns(few)
+    order = Window.partitionBy("about").orderBy(*few, "rank", "evidence")
+    as_simple = F.collect_set(F.struct("causes", "event_ids")).over(Window.partitionBy("about", *few))
+    equals = F.size(as_simple).cast("long")
     best = ranked.withColumns({"fitting": equals, "place": F.row_number().over(order)}).where("place = 1")
     return best.select("about.*", "causes", "event_ids", "evidence", "fitting")
 
@@ -97,7 +114,7 @@ def _simplest(fitting: list[DataFrame]) -> DataFrame:
 def _drifted(lake: Lake, result: Result, events: DataFrame, differing: DataFrame) -> list[DataFrame]:
     """Keys whose two rows were made by different code, where each side's code gives exactly that side's cells."""
     keys = differing.select(result.about(), "batch", "candidate", "batch_code", "candidate_code")
-    found = []
+    found = [_none(keys)]
     for pair in keys.select("batch_code", "candidate_code").distinct().collect():
         codes = {"batch": _code(lake, result, pair.batch_code), "candidate": _code(lake, result, pair.candidate_code)}
         if pair.batch_code == pair.candidate_code or None in codes.values():
@@ -116,32 +133,27 @@ def _drifted(lake: Lake, result: Result, events: DataFrame, differing: DataFrame
     return found
 
 
+def _none(keys: DataFrame) -> DataFrame:
+    nobody = F.array().cast("array<string>")
+    empty = keys.select(
+        "about", nobody.alias("causes"), nobody.alias("event_ids"), F.lit("").alias("evidence"), F.lit(0).alias("rank")
+    )
+    return empty.limit(0)
+
+
 def _code(lake: Lake, result: Result, fingerprint: str | None) -> Result | None:
     """The code of one side; a side without a row was computed by the code of today."""
     return result if fingerprint is None else result_as_it_was(lake, result, fingerprint)
 
 
-def _arrivals(spark: SparkSession, lake: Lake, at: Pin, log: DataFrame) -> DataFrame:
-    """All that arrived up to the pin, from the log and the duplicates, not from the control's own table; but as often as
-    the control appended it, which is where a batch that was written twice shows."""
-    shared = [name for name in log.columns if name not in ("seq", "high_water")]
-    if not isinstance(at.boundary, ArrivalsBoundary):
-        return log.select(*shared)
-    copies = duplicates_at(spark, lake, at.boundary.duplicates_version)
-    appended = (
-        read_arrivals(spark, lake, at.boundary)
-        .groupBy("file", "line", "event_id")
-        .agg(F.count(F.lit(1)).alias("times"))
-    )
-    all_of_them = log.select(*shared).unionByName(copies.select(*shared)).join(appended, ["file", "line", "event_id"])
-    return all_of_them.withColumn("again", F.explode(F.sequence(F.lit(1), F.col("times").cast("int")))).drop(
-        "again", "times"
-    )
+def _of(events: DataFrame, keys: DataFrame, result: Result) -> DataFrame:
+    """The events of these keys."""
+    return events.join(F.broadcast(keys.select(result.about())), "about", "left_semi")
 
 
 def _affordable(events: DataFrame, keys: DataFrame, result: Result) -> DataFrame:
     """The events of as many of the keys as the budget allows, smallest first."""
-    mine = events.join(F.broadcast(keys.select(result.about())), "about", "left_semi")
+    mine = _of(events, keys, result)
     cost = mine.groupBy("about").agg((F.count(F.lit(1)) * F.count(F.lit(1)) * 2).alias("cost"))
     spent = F.sum("cost").over(Window.orderBy("cost", "about").rowsBetween(Window.unboundedPreceding, 0))
     chosen = cost.withColumn("spent", spent).where(F.col("spent") <= SINGLE_EVENTS_BUDGET).select("about")

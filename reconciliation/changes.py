@@ -46,6 +46,8 @@ class VersionComparison:
     only_left: int
     only_right: int
     open: int
+    least_settled: float
+    """The share of its keys that has to be settled, as for a verdict; below it, equal rows say too little."""
     values: list[ValueChange]
     samples: list[Change] = field(default_factory=list)
 
@@ -57,7 +59,8 @@ class VersionComparison:
     def status(self) -> Literal["same", "differ", "could not compare"]:
         if self.changed:
             return "differ"
-        return "same" if self.equal else "could not compare"
+        enough = max(1.0, self.least_settled * (self.equal + self.open))
+        return "same" if self.equal >= enough else "could not compare"
 
     @property
     def exit_code(self) -> int:

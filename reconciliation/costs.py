@@ -1,6 +1,7 @@
-"""What each layer costs: the second sentence of the verdict, and the table of the report.
+"""What each layer costs: the table of the report. What the architectures cost, `architectures` makes of it.
 
-CPU, wall time and rows are what the finished runs noted of themselves. Storage is the live data files of a layer's
+CPU, wall time and rows are what the runs noted of themselves, those that were killed too, for the results that cannot be
+told apart (`accounts`). Storage is the live data files of a layer's
 tables, as Delta counts them, and the files of its checkpoint on disk; what a vacuum would remove is not counted.
 """
 
@@ -22,13 +23,20 @@ from lakehouse.changelogs import boundary, changelog_name, read_kappa
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE
-from lakehouse.runs import Job, Run, runs
+from lakehouse.runs import Job, runs
 from lakehouse.tables import read_table
+from reconciliation.accounts import account, together
 from reconciliation.pins import controlled
 from transformations.result import Result
 
-Layer = Literal["kappa", "batch", "legacy", "ingest (shared)"]
-JOBS: dict[Layer, Job] = {"kappa": "stream", "batch": "recompute", "legacy": "legacy", "ingest (shared)": "ingest"}
+Layer = Literal["kappa", "replays", "batch", "legacy", "ingest (shared)"]
+JOBS: dict[Layer, Job] = {
+    "kappa": "stream",
+    "replays": "replay",
+    "batch": "recompute",
+    "legacy": "legacy",
+    "ingest (shared)": "ingest",
+}
 
 
 @dataclass(frozen=True)
@@ -37,11 +45,13 @@ class LayerCost:
 
     `freshness_seconds` is the median over the layer's rows of the time from the ingestion of the newest event that a row
     could contain to the writing of the row, for the results that the control is judged on too. `batch_seconds` is the
-    median length of a micro-batch, for the streams.
+    median length of a micro-batch, for the streams. `results` are those that the runs were for, where a run is for some.
     """
 
     layer: Layer
+    results: tuple[str, ...]
     runs: int
+    unended: int
     cpu_seconds: float | None
     wall_seconds: float | None
     rows_read: int | None
@@ -58,7 +68,10 @@ class LayerCost:
 
 def layer_costs(spark: SparkSession, lake: Lake, results: Sequence[Result]) -> list[LayerCost]:
     """The costs of the layers that have run in this lake, for `results`."""
+    noted = runs(lake)
+    group = together(noted, [result.id for result in results])
     tables: dict[Layer, list[str]] = {
+        "replays": [],  # what a replay builds is the stream's
         "kappa": [changelog_name(result) for result in results],
         "batch": [batch_name(result) for result in results],
         "legacy": [ARRIVALS],
@@ -66,26 +79,29 @@ def layer_costs(spark: SparkSession, lake: Lake, results: Sequence[Result]) -> l
     }
     checkpoints: dict[Layer, list[str]] = {
         "kappa": [result.id for result in results],
+        "replays": [],
         "batch": [],
         "legacy": ["legacy"],
         "ingest (shared)": ["ingest"],
     }
-    fresh, noted = _freshness(spark, lake, controlled(results)), runs(lake)
+    fresh = _freshness(spark, lake, controlled(results))
     costs = []
     for layer, job in JOBS.items():
         present = [name for name in tables[layer] if lake.has(name)]
-        if not present:
+        mine = account(noted, job, group)
+        if not present and not (layer == "replays" and mine.runs):
             continue
-        mine = [run for run in noted if run.job == job and _concerns(run, results)]
-        lengths = [seconds for run in mine for seconds in run.batch_seconds]
+        lengths = [seconds for run in mine.runs for seconds in run.batch_seconds]
         costs.append(
             LayerCost(
                 layer=layer,
-                runs=len(mine),
-                cpu_seconds=sum(run.cpu_seconds for run in mine) if mine else None,
-                wall_seconds=sum(run.wall_seconds for run in mine) if mine else None,
-                rows_read=sum(run.rows_read for run in mine) if mine else None,
-                rows_written=sum(run.rows_written for run in mine) if mine else None,
+                results=tuple(sorted({each for run in mine.runs for each in run.results})),
+                runs=len(mine.runs),
+                unended=mine.unended,
+                cpu_seconds=mine.cpu_seconds,
+                wall_seconds=mine.wall_seconds,
+                rows_read=mine.rows_read,
+                rows_written=mine.rows_written,
                 table_bytes=sum(_live_bytes(spark, lake, name) for name in present),
                 checkpoint_bytes=sum(_bytes_in(lake.checkpoint(name)) for name in checkpoints[layer]),
                 freshness_seconds=fresh.get(layer),
@@ -93,11 +109,6 @@ def layer_costs(spark: SparkSession, lake: Lake, results: Sequence[Result]) -> l
             )
         )
     return costs
-
-
-def _concerns(run: Run, results: Sequence[Result]) -> bool:
-    """Whether the run had a part in one of the results; ingestion and the control name none."""
-    return not run.results or bool({result.name for result in results} & set(run.results))
 
 
 def _live_bytes(spark: SparkSession, lake: Lake, name: str) -> int:

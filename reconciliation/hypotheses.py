@@ -1,8 +1,8 @@
-"""Hypotheses about a difference: the events that the candidate would have seen if one thing had gone wrong.
+"""Hypotheses about a difference of the stream: the events that it would have seen if one thing had gone wrong.
 
-A hypothesis is a set of rows (columns of the log) under a number `hypothesis`, with the key it is about, the cause it
-would earn, and the ids of the events that it removes, doubles or moves. Whether it holds, `causes` finds out by
-computing the cell from those rows.
+A hypothesis takes a set of events away from a key, or counts them twice. Each is tried with those of one cause alone,
+late or lost, before both together, so that no cause is named that the cell would be the same without. Whether a
+hypothesis holds, `causes` finds out by computing the cell from its rows.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ CAUSES = (LATE, DUPLICATE, PROCESSING_TIME, LOST, DRIFT)
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """`rows` are what the candidate saw under the hypothesis, each with the columns `about` (the key and window in
-    question) and `hypothesis`; `named` has `about`, `hypothesis`, `causes` and `event_ids`. The lower `rank` is the
-    simpler explanation, and wins."""
+    """`rows` are what the stream saw under the hypothesis, each with the columns `about` (the key and window in
+    question) and `hypothesis`; `named` has `about`, `hypothesis`, `causes` and `event_ids`. Of several that name as few
+    causes and events, the one with the lowest `rank` wins."""
 
     rank: int
     rows: DataFrame
@@ -27,96 +27,70 @@ class Hypothesis:
 
 def without_late(events: DataFrame, late: Column) -> Hypothesis:
     """Every late event was dropped."""
-    marked = events.withColumn("hypothesis", F.lit(LATE)).withColumn("late", late)
-    ids = F.collect_list(F.when(F.col("late"), F.col("event_id")))
-    named = marked.groupBy("about", "hypothesis").agg(F.array(F.lit(LATE)).alias("causes"), ids.alias("event_ids"))
-    return Hypothesis(1, marked.where("not late").drop("late"), named.where(F.size("event_ids") > 0))
-
-
-def without_any(events: DataFrame, late: Column) -> Hypothesis:
-    """Everything was lost: the candidate has no row at all. What was late counts as late, the rest as lost."""
-    marked = events.withColumn("hypothesis", F.lit("all")).withColumn("late", late)
-    cause = F.array_distinct(F.collect_list(F.when(F.col("late"), F.lit(LATE)).otherwise(F.lit(LOST))))
-    named = marked.groupBy("about", "hypothesis").agg(
-        cause.alias("causes"), F.collect_list("event_id").alias("event_ids")
-    )
-    return Hypothesis(2, marked.drop("late").limit(0), named)
+    return _removed(1, events, _suspects(events, _why_gone(late), F.lit(LATE)).where(F.col("cause") == LATE))
 
 
 def one_removed(events: DataFrame, late: Column) -> Hypothesis:
     """One event was lost, or dropped for being late: one hypothesis an event."""
-    suspects = _suspects(events.withColumn("cause", F.when(late, F.lit(LATE)).otherwise(F.lit(LOST))), "without")
-    rows = events.join(suspects.select("about", "hypothesis", "suspect"), "about").where("event_id != suspect")
-    return Hypothesis(3, rows.drop("suspect"), _named(suspects))
+    return _removed(2, events, _suspects(events, _why_gone(late), _called("without ", "event_id")))
 
 
 def one_doubled(events: DataFrame) -> Hypothesis:
     """One event was counted twice: one hypothesis an event."""
-    suspects = _suspects(events.withColumn("cause", F.lit(DUPLICATE)), "twice")
-    rows = events.join(suspects.select("about", "hypothesis", "suspect"), "about")
-    twice = F.when(F.col("event_id") == F.col("suspect"), F.array(F.lit(1), F.lit(2))).otherwise(F.array(F.lit(1)))
-    return Hypothesis(4, rows.withColumn("copy", F.explode(twice)).drop("suspect", "copy"), _named(suspects))
+    return _doubled(3, events, _suspects(events, F.lit(DUPLICATE), _called("twice ", "event_id")))
 
 
-def batch_removed(events: DataFrame) -> Hypothesis:
-    """A whole commit of the log was lost: one hypothesis a commit."""
-    commits = _commits(events, LOST, "without commit ")
-    rows = events.join(commits.select("about", "hypothesis", "suspect"), "about").where("batch != suspect")
-    return Hypothesis(5, rows.drop("suspect"), _named(commits))
+def batch_removed(events: DataFrame, late: Column) -> Hypothesis:
+    """Of one commit of the log the late events are gone, or those on time, or both: three hypotheses a commit."""
+    return _removed(4, events, _by_cause(_suspects(events, _why_gone(late), _called("without commit ", "batch"))))
 
 
 def batch_doubled(events: DataFrame) -> Hypothesis:
     """A whole commit of the log was counted twice: one hypothesis a commit."""
-    commits = _commits(events, DUPLICATE, "twice commit ")
-    rows = events.join(commits.select("about", "hypothesis", "suspect"), "about")
-    twice = F.when(F.col("batch") == F.col("suspect"), F.array(F.lit(1), F.lit(2))).otherwise(F.array(F.lit(1)))
-    return Hypothesis(6, rows.withColumn("copy", F.explode(twice)).drop("suspect", "copy"), _named(commits))
+    return _doubled(5, events, _suspects(events, F.lit(DUPLICATE), _called("twice commit ", "batch")))
 
 
-def as_they_arrived(events: DataFrame, arrivals: DataFrame) -> Hypothesis:
-    """Every arrival, copies included, was counted at the time of its processing.
-
-    `events` are those of the key by event time, `arrivals` those by processing time. An event on one side only was
-    moved; one that arrived more than once was doubled.
-    """
-    mine = events.groupBy("about", "event_id").agg(F.lit(True).alias("belongs"))
-    there = arrivals.groupBy("about", "event_id").agg(F.count(F.lit(1)).alias("times"))
-    both = mine.join(there, ["about", "event_id"], "full_outer")
-    moved = F.col("belongs").isNull() | F.col("times").isNull()
-    doubled = F.coalesce(F.col("times") > 1, F.lit(False))
-    named = (
-        both.withColumn("moved", moved)
-        .withColumn("doubled", doubled)
-        .groupBy("about")
-        .agg(
-            F.array_compact(
-                F.array(
-                    # A cell whose events are all its own can still differ by their times: they moved within the window.
-                    F.when(F.bool_or("moved") | ~F.bool_or("doubled"), F.lit(PROCESSING_TIME)),
-                    F.when(F.bool_or("doubled"), F.lit(DUPLICATE)),
-                )
-            ).alias("causes"),
-            F.collect_list(F.when(F.col("moved") | F.col("doubled"), F.col("event_id"))).alias("event_ids"),
-        )
-        .withColumn("hypothesis", F.lit("arrivals"))
-    )
-    return Hypothesis(7, arrivals.withColumn("hypothesis", F.lit("arrivals")), named)
+def all_removed(events: DataFrame, late: Column) -> Hypothesis:
+    """All that was on time is gone, or all there was."""
+    return _removed(6, events, _by_cause(_suspects(events, _why_gone(late), F.lit("without all"))))
 
 
-def _suspects(events: DataFrame, prefix: str) -> DataFrame:
-    name = F.concat(F.lit(f"{prefix} "), F.col("event_id")).alias("hypothesis")
-    return events.select(
-        "about", name, F.col("event_id").alias("suspect"), "cause", F.array("event_id").alias("event_ids")
-    )
+def _why_gone(late: Column) -> Column:
+    return F.when(late, F.lit(LATE)).otherwise(F.lit(LOST))
 
 
-def _commits(events: DataFrame, cause: str, prefix: str) -> DataFrame:
-    grouped = events.groupBy("about", F.col("batch").alias("suspect")).agg(
-        F.collect_list("event_id").alias("event_ids")
-    )
-    name = F.concat(F.lit(prefix), F.col("suspect").cast("string"))
-    return grouped.withColumns({"cause": F.lit(cause), "hypothesis": name})
+def _called(prefix: str, column: str) -> Column:
+    return F.concat(F.lit(prefix), F.col(column).cast("string"))
+
+
+def _suspects(events: DataFrame, cause: Column, hypothesis: Column) -> DataFrame:
+    """Each event that a hypothesis is about, with the cause that it would earn."""
+    return events.select("about", hypothesis.alias("hypothesis"), "event_id", cause.alias("cause"))
+
+
+def _by_cause(suspects: DataFrame) -> DataFrame:
+    """Each hypothesis for the events of each cause alone and, where it has two causes, for both."""
+    parts = suspects.withColumn("hypothesis", F.concat_ws(", ", "hypothesis", "cause"))
+    causes = suspects.groupBy("about", "hypothesis").agg(F.count_distinct("cause").alias("causes"))
+    mixed = causes.where("causes > 1").drop("causes")
+    return parts.unionByName(suspects.join(mixed, ["about", "hypothesis"], "left_semi"))
 
 
 def _named(suspects: DataFrame) -> DataFrame:
-    return suspects.select("about", "hypothesis", F.array("cause").alias("causes"), "event_ids")
+    return suspects.groupBy("about", "hypothesis").agg(
+        F.sort_array(F.collect_set("cause")).alias("causes"),
+        F.sort_array(F.collect_set("event_id")).alias("event_ids"),
+    )
+
+
+def _removed(rank: int, events: DataFrame, suspects: DataFrame) -> Hypothesis:
+    named = _named(suspects)
+    tried = events.join(named.select("about", "hypothesis"), "about")
+    return Hypothesis(rank, tried.join(suspects, ["about", "hypothesis", "event_id"], "left_anti"), named)
+
+
+def _doubled(rank: int, events: DataFrame, suspects: DataFrame) -> Hypothesis:
+    named = _named(suspects)
+    once = events.join(named.select("about", "hypothesis"), "about")
+    again = once.join(suspects, ["about", "hypothesis", "event_id"], "left_semi")
+    return Hypothesis(rank, once.unionByName(again), named)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.batches import Interval, computed, computed_at, coverage, read_batch
+from lakehouse.batches import Coverage, Interval, computed, computed_at, read_batch
 from lakehouse.changelogs import Boundary
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
@@ -76,7 +76,10 @@ def reconciled(
     tolerance: Mapping[str, float],
 ) -> ResultVerdict:
     """The verdict over one result."""
-    keys = judged_keys(spark, lake, result, settings, at, interval=interval, tolerance=tolerance).persist()
+    covered = computed(lake, result)
+    keys = judged_keys(
+        spark, lake, result, settings, at, covered=covered, interval=interval, tolerance=tolerance
+    ).persist()
     counted = {row.state: row for row in _counted(keys)}
     number = {state: counted[state].keys if state in counted else 0 for state in STATES}
     differing = keys.where("state = 'differs'")
@@ -86,6 +89,8 @@ def reconciled(
         differences = collected(wrong.unionByName(written_twice(differing.where(F.size("differing") == 0))), result)
     by_cause = counts_by_cause(differences)
     compared_keys, total = number["equal"] + number["differs"], sum(number.values())
+    in_question = total - number["beyond"]
+    empty = in_question == 0 and _nothing_to_compute(spark, lake, result, settings, at, covered, interval)
     before = at.settled_before(settings.lateness.allowed)
     verdict = ResultVerdict(
         result=result.name,
@@ -110,8 +115,8 @@ def reconciled(
         late_events=_late_events(spark, lake, result, settings, at),
         candidate_code=_codes(counted, "candidate_codes"),
         batch_code=_codes(counted, "batch_codes"),
-        too_few=total > 0 and compared_keys < max(1, settings.reconciliation.least_settled * total),
-        empty=total == 0 and _nothing_to_compute(spark, lake, result, at, interval),
+        too_few=not empty and compared_keys < max(1, settings.reconciliation.least_settled * in_question),
+        empty=empty,
         differences=differences,
     )
     keys.unpersist()
@@ -125,11 +130,14 @@ def judged_keys(
     settings: Settings,
     at: Pin,
     *,
+    covered: list[Coverage],
     interval: Interval,
     tolerance: Mapping[str, float],
 ) -> DataFrame:
-    """Every key of either side with both answers, its state, and how it came about."""
-    covered = computed(lake, result)
+    """Every key of either side with both answers, its state, and how it came about.
+
+    `covered` is what the batch layer had computed when the comparison began; what it computes meanwhile does not show.
+    """
     batch = read_batch(spark, lake, result, covered).where(interval.holds(F.col("window_start")))
     rows = candidate_rows(spark, lake, result, at).where(interval.holds(F.col("window_start")))
     log = log_at(spark, lake, max(at.log_version, *(each.log_version for each in covered)))
@@ -153,12 +161,25 @@ def _span(lake: Lake, one: int, other: int) -> tuple[int, int]:
     return low, high
 
 
-def _nothing_to_compute(spark: SparkSession, lake: Lake, result: Result, at: Pin, interval: Interval) -> bool:
-    """Whether the log has no event that could make a row of the interval: then no row is the right answer of both sides."""
-    bounds = interval.first, interval.end
-    covered = any(each.interval.covers(*bounds) for each in coverage(lake, result))
-    events = log_at(spark, lake, at.log_version).where(result.concerns() & interval.reached(result))
-    return covered and events.isEmpty()
+def _nothing_to_compute(
+    spark: SparkSession,
+    lake: Lake,
+    result: Result,
+    settings: Settings,
+    at: Pin,
+    covered: list[Coverage],
+    interval: Interval,
+) -> bool:
+    """Whether the log gives the interval no row, so that having none is the right answer of both sides.
+
+    Events alone do not make a row: no team need have reached the goal. So it is computed what they make. What the batch
+    layer never computed is not known to be empty.
+    """
+    if not any(each.interval.covers(interval.first, interval.end) for each in covered):
+        return False
+    rows = result.of(log_at(spark, lake, at.log_version).where(interval.needs(result)))
+    beyond = F.coalesce(F.col("window_end") <= F.lit(at.high_water - settings.retention.horizon), F.lit(False))
+    return rows.where(interval.holds(F.col("window_start")) & ~beyond).isEmpty()
 
 
 def _late_events(spark: SparkSession, lake: Lake, result: Result, settings: Settings, at: Pin) -> int:

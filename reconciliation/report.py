@@ -22,19 +22,22 @@ from pyspark.sql import SparkSession
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings
 from reconciliation import words
+from reconciliation.answer import Answer, answer
+from reconciliation.architectures import Bill, bill
 from reconciliation.charts import NAMES, Figure, audit_chart, lateness_chart, layers_chart, redelivery_chart
 from reconciliation.choice import Choice, advice
 from reconciliation.choice_chart import choice_chart
 from reconciliation.conditions import conditions
 from reconciliation.costs import LayerCost, layer_costs
+from reconciliation.headings import heading, question
 from reconciliation.lateness import charted_choice
+from reconciliation.prices import saving
 from reconciliation.redelivery import Redelivery, redelivery
-from reconciliation.sentences import causes, delayed, saving, sentences
+from reconciliation.rewritten import Rewritten, rewritten
+from reconciliation.sentences import causes, delayed, of_the_kill, sentences
 from reconciliation.series import Series, series
 from reconciliation.verdict import Difference, Verdict
 from transformations.result import Result
-
-__all__ = ["Report", "gathered", "rendered", "sentences", "write_report"]
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
 SHOWN = 50  # differing keys of a verdict that the page lists
@@ -47,11 +50,23 @@ class Report:
     verdict: Verdict
     control: Verdict | None
     costs: list[LayerCost]
+    bill: Bill
+    again: Rewritten | None
     series: Series
     choice: Choice | None
     redelivery: Redelivery | None
     meanings: dict[str, str]
     conditions: dict[str, str]
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the command line tells too."""
+        return sentences(self.verdict, self.control, self.bill, self.costs, self.again)
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer to the question of the page; the control is not asked it."""
+        return None if self.verdict.candidate == "legacy" else answer(self.verdict, self.control, self.bill)
 
 
 def write_report(
@@ -63,8 +78,8 @@ def write_report(
     *,
     control: Verdict | None,
     files: Sequence[Path],
-) -> list[LayerCost]:
-    """Write the page, each file as a whole or not at all; returns the costs, which the command line tells too."""
+) -> Report:
+    """Write the page, each file as a whole or not at all."""
     report = gathered(spark, lake, results, settings, verdict, control=control)
     page = rendered(report)
     for file in files:
@@ -72,7 +87,7 @@ def write_report(
         draft = file.with_name(f".{file.name}.{os.getpid()}")
         draft.write_text(page, encoding="utf-8")
         draft.replace(file)
-    return report.costs
+    return report
 
 
 def gathered(
@@ -86,10 +101,13 @@ def gathered(
 ) -> Report:
     log_version = max(each.log_version for each in verdict.results)
     scores = next((result for result in results if result.name == "team_scores"), None)
+    caught = verdict if verdict.candidate == "legacy" else control
     return Report(
         verdict=verdict,
         control=control,
         costs=layer_costs(spark, lake, results),
+        bill=bill(spark, lake, results, settings, log_version=log_version),
+        again=None if caught is None else rewritten(spark, lake, results, caught),
         series=series(spark, lake, results, log_version, settings.lateness.allowed),
         choice=charted_choice(spark, lake, results, log_version, settings.lateness.allowed),
         redelivery=redelivery(spark, lake, scores, log_version, settings.lateness) if scores else None,
@@ -111,20 +129,24 @@ def rendered(report: Report) -> str:
     environment.filters |= {name: getattr(words, name) for name in helpers}
     environment.filters |= {"cell": _cell, "window": _window}
     environment.globals |= {name: getattr(words, name) for name in ("number", "seconds", "size")}
-    costs = {cost.layer: cost for cost in report.costs}
-    first, second = sentences(report.verdict, report.costs)
+    of_control = report.verdict.candidate == "legacy"
+    shown_costs = [cost for cost in report.costs if not of_control or cost.layer not in ("kappa", "replays")]
+    costs = {cost.layer: cost for cost in shown_costs}
     return environment.get_template("report.html.j2").render(
         report=report,
         verdict=report.verdict,
         control=report.control,
         controls={each.result: each for each in report.control.results} if report.control else {},
-        first=first,
-        second=second,
-        saving=saving(report.costs),
+        heading=heading(report.verdict),
+        question=question(report.verdict),
+        of_the_kill=of_the_kill,
+        of_control=of_control,
+        costs=shown_costs,
+        saving=saving(shown_costs),
         stream_cost=costs.get("kappa"),
         batch_cost=costs.get("batch"),
         figures=_figures(report),
-        layer_names={**NAMES, "ingest (shared)": "Ingestion (shared)"},
+        layer_names={**NAMES, "replays": "Replays", "ingest (shared)": "Ingestion (shared)"},
         sides=words.SIDES,
         advice=advice,
         causes=causes,

@@ -1,18 +1,27 @@
-"""The verdict in two sentences: whether the layers agree, and what each of them costs."""
+"""The verdict in sentences: whether batch is still needed, whether the layers agree, and what the architectures cost."""
 
 from collections import Counter
 from collections.abc import Sequence
 
+from reconciliation.answer import answer
+from reconciliation.architectures import Bill
 from reconciliation.costs import LayerCost
+from reconciliation.prices import beside, cost_of_the_control, expense
 from reconciliation.redelivery import Redelivery
-from reconciliation.verdict import Verdict
-from reconciliation.words import SIDES, count, listed, number, seconds, share, size
+from reconciliation.rewritten import Rewritten
+from reconciliation.verdict import ResultVerdict, Verdict
+from reconciliation.words import SIDES, count, listed, share
 from transformations.durations import written
 
 
-def sentences(verdict: Verdict, costs: Sequence[LayerCost]) -> tuple[str, str]:
-    """Both sentences as plain text."""
-    return agreement(verdict), expense(costs)
+def sentences(
+    verdict: Verdict, control: Verdict | None, bill: Bill, costs: Sequence[LayerCost], again: Rewritten | None
+) -> list[str]:
+    """All of them as plain text, in the order of the report. The control has its own: its cost is no architecture's."""
+    if verdict.candidate == "legacy":
+        return [of_the_control(verdict, again), agreement(verdict), cost_of_the_control(costs)]
+    told = [str(answer(verdict, control, bill)), agreement(verdict), expense(bill), beside(costs)]
+    return [each for each in told if each]
 
 
 def agreement(verdict: Verdict) -> str:
@@ -23,21 +32,32 @@ def agreement(verdict: Verdict) -> str:
     waiting = f"; {count(flight, 'key')} in flight {'is' if flight == 1 else 'are'} not judged" if flight else ""
     versions = sorted({each.log_version for each in verdict.results})
     at = f"at log version {listed([str(version) for version in versions])}"
-    if verdict.status == "agree" and verdict.empty:
-        return (
-            f"The {side} and the batch layer agree: the log has no event in the interval {at}, and neither has a row."
-        )
     if verdict.status == "agree":
         audit = "; the input could not be audited" if verdict.audit.unavailable else ""
-        return (
-            f"The {side} and the batch layer agree: they are equal in all {count(judged, 'settled key')} of {over} {at}"
-            f"{waiting}{audit}."
-        )
+        empty = [each.result for each in verdict.results if each.empty]
+        if len(empty) == len(verdict.results):
+            said = f"the log gives {listed(empty)} no row there {at}, and neither has one"
+        else:
+            nothing = f"; the log gives {listed(empty)} no row, and neither has one" if empty else ""
+            said = f"they are equal in all {count(judged, 'settled key')} of {over} {at}{nothing}"
+        return f"The {side} and the batch layer agree: {said}{waiting}{audit}."
     if verdict.status == "could not compare":
-        few = [f"{each.compared:,} of {each.keys:,} in {each.result}" for each in verdict.results if each.too_few]
-        why = f"too few keys are settled and comparable {at} ({', '.join(few)})" if few else "no result was compared"
-        return f"The {side} and the batch layer could not be compared: {why}."
-    return f"The {side} and the batch layer differ {at}: {listed(_faults(verdict, judged - equal, judged))}{waiting}."
+        few = f"too few keys are settled and comparable {at}: {not_judged(verdict)}"
+        return f"The {side} and the batch layer could not be compared: {few if verdict.results else 'no result was asked for'}."
+    unjudged = f"; too few keys are settled to judge {not_judged(verdict)}" if verdict.not_judged else ""
+    faults = listed(_faults(verdict, judged - equal, judged))
+    return f"The {side} and the batch layer differ {at}: {faults}{unjudged}{waiting}."
+
+
+def not_judged(verdict: Verdict) -> str:
+    """The results that were not judged, each with how many of its keys could have been."""
+    return listed([f"{each.result} ({_how_few(each)})" for each in verdict.not_judged])
+
+
+def _how_few(result: ResultVerdict) -> str:
+    if result.in_question:
+        return f"{result.compared:,} of {count(result.in_question, 'key')}"
+    return "neither side has a row there; batch has not computed it, or the log gives some"
 
 
 def _faults(verdict: Verdict, differing: int, judged: int) -> list[str]:
@@ -64,49 +84,32 @@ def causes(verdict: Verdict) -> dict[str, int]:
     return dict(counted.most_common())
 
 
-def expense(costs: Sequence[LayerCost]) -> str:
-    """What the stream costs against batch, whichever wins. Where one of them has not been measured, that is said."""
-    by_layer = {cost.layer: cost for cost in costs}
-    stream, batch = by_layer.get("kappa"), by_layer.get("batch")
-    if stream is None or batch is None:
-        missing = [name for name, cost in (("the stream", stream), ("the batch layer", batch)) if cost is None]
-        have = "has" if len(missing) == 1 else "have"
-        return f"What the layers cost cannot be compared: {listed(missing)} {have} not run in this lake."
-    parts, unmeasured = [], "; the runs left no note of their CPU time"
-    if stream.cpu_seconds is not None and batch.cpu_seconds is not None:
-        unmeasured = ""
-        parts.append(
-            f"used {_against(stream.cpu_seconds, batch.cpu_seconds, 'more', 'less')} CPU "
-            f"({number(round(stream.cpu_seconds, 1))} s against {number(round(batch.cpu_seconds, 1))} s)"
+def of_the_control(control: Verdict, again: Rewritten | None) -> str:
+    """Whether the control was caught, and what of that is due to its kill."""
+    if control.status == "could not compare":
+        return "The control could not be compared, so nothing shows that the comparison can fail."
+    differing = sum(each.differing for each in control.results)
+    if control.status == "agree":
+        return "The control agrees too: these arrivals gave the comparison nothing to catch."
+    told = f"The control differs in {count(differing, 'key')}, as it should, and every difference has a cause."
+    if control.unexplained:
+        told = (
+            f"The control differs in {count(differing, 'key')}, {control.unexplained:,} of them unexplained: that is not as it "
+            "should be."
         )
-    parts.append(
-        f"keeps {_against(stream.storage_bytes, batch.storage_bytes, 'more', 'less')} on disk "
-        f"({size(stream.storage_bytes)} against {size(batch.storage_bytes)})"
-    )
-    if stream.freshness_seconds is not None and batch.freshness_seconds is not None:
-        parts.append(
-            f"was {_against(stream.freshness_seconds, batch.freshness_seconds, 'less fresh', 'fresher', 'as fresh')} in this run "
-            f"({seconds(stream.freshness_seconds)} behind ingestion against {seconds(batch.freshness_seconds)}, "
-            "and a scheduled batch is behind by up to its interval)"
-        )
-    return f"Against the batch layer, the stream {listed(parts)}{unmeasured}."
+    return f"{told} {of_the_kill(again)}" if again else told
 
 
-def saving(costs: Sequence[LayerCost]) -> str | None:
-    """What the lake's runs would have cost without the batch layer; none where that was not measured."""
-    needed = {cost.layer: cost for cost in costs if cost.layer != "legacy" and cost.cpu_seconds is not None}
-    if "kappa" not in needed or "batch" not in needed:
-        return None
-    cpu = sum(cost.cpu_seconds or 0 for cost in needed.values())
-    stored = sum(cost.storage_bytes for cost in needed.values())
-    batch = needed["batch"]
-    counted = (
-        "stream, batch and ingestion" if "ingest (shared)" in needed else "stream and batch (ingestion left no note)"
-    )
+def of_the_kill(again: Rewritten) -> str:
+    """What the kill of the control added, apart from what processing time and copies cost without it."""
+    if not again.arrivals:
+        return "It was not killed: no arrival was written again."
+    rest = again.differing - again.keys
     return (
-        f"Of the cost of {counted}, the batch layer is {share(batch.cpu_seconds or 0, cpu)} of the CPU "
-        f"and {share(batch.storage_bytes, stored)} of the storage: that is what removing it would save here, "
-        "besides its schedule and its merge."
+        f"Its kill made it write {again.arrivals:,} of {count(again.all_arrivals, 'arrival')} "
+        f"({share(again.arrivals, again.all_arrivals)}) again; {count(again.keys, 'key')} "
+        f"{'differs' if again.keys == 1 else 'differ'} by that alone. The other {rest:,} would without a kill, by processing "
+        "time and copies."
     )
 
 
@@ -126,7 +129,3 @@ def delayed(found: Redelivery) -> str:
         f"events give {by_processing.differing:,} of {count(by_processing.keys, 'team score')} from {shown} another value "
         f"by processing time{false if spike > without else ''}; by event time {differ if by_event.differing else same}."
     )
-
-
-def _against(one: float, other: float, greater: str, smaller: str, same: str = "as much") -> str:
-    return same if one == other else greater if one > other else smaller

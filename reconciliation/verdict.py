@@ -54,8 +54,9 @@ class ResultVerdict:
     candidate_code: list[str]
     batch_code: list[str]
     too_few: bool
+    """Fewer keys than the settings ask for are settled and comparable: the result was not judged."""
     empty: bool = False
-    """Neither side has a row, the batch layer has computed the interval, and the log has no event that could make one."""
+    """Neither side has a row, the batch layer has computed the interval, and the log at the pin gives none either."""
     differences: list[Difference] = field(default_factory=list)
 
     @property
@@ -63,6 +64,11 @@ class ResultVerdict:
         if self.differing or self.engine_wrong:
             return "differ"
         return "could not compare" if self.too_few else "agree"
+
+    @property
+    def in_question(self) -> int:
+        """The keys that a verdict is about: all but those beyond the horizon."""
+        return self.keys - self.beyond_horizon
 
     @property
     def share_equal(self) -> float | None:
@@ -118,18 +124,15 @@ class Verdict:
 
     @property
     def status(self) -> Status:
-        """Too few settled keys is a matter of all results together: one that has few or no rows says nothing by that."""
+        """The worst of the results: no number of keys in one of them makes up for another that was not judged."""
         if any(result.status == "differ" for result in self.results) or not self.audit.balanced:
             return "differ"
-        if self.empty:
-            return "agree"
-        compared, keys = (sum(getattr(result, name) for result in self.results) for name in ("compared", "keys"))
-        return "could not compare" if compared == 0 or compared < self.least_settled * keys else "agree"
+        return "could not compare" if self.not_judged or not self.results else "agree"
 
     @property
-    def empty(self) -> bool:
-        """There was nothing to compute: an interval without events."""
-        return all(result.empty for result in self.results)
+    def not_judged(self) -> list[ResultVerdict]:
+        """The results of which too few keys were settled, whatever the others say."""
+        return [result for result in self.results if result.too_few]
 
     @property
     def exit_code(self) -> int:

@@ -89,6 +89,7 @@ def versions_compared(
         only_left=counted["only_left"],
         only_right=counted["only_right"],
         open=counted["open"],
+        least_settled=settings.reconciliation.least_settled,
         values=_values(changed, other.result),
         samples=[_change(row, other.result) for row in in_order.collect()],
     )
@@ -148,7 +149,7 @@ def _counted(keys: DataFrame) -> Row:
         number(differs & F.col("batch").isNotNull() & F.col("candidate").isNotNull()).alias("differing"),
         number(differs & F.col("candidate").isNull()).alias("only_left"),
         number(differs & F.col("batch").isNull()).alias("only_right"),
-        number(~F.col("state").isin("equal", "differs")).alias("open"),
+        number(F.col("state").isin("open", "behind")).alias("open"),
         F.collect_set("batch_code").alias("left_code"),
         F.collect_set("candidate_code").alias("right_code"),
     ).first()

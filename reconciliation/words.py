@@ -1,6 +1,8 @@
 """Numbers as people read them, for the sentences of the verdict and the report."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
+
+from transformations.durations import written
 
 STREAM, CONTROL = "stream", "control"
 SIDES = {"kappa": STREAM, "legacy": CONTROL}  # what the candidates are called where people read
@@ -45,6 +47,11 @@ def seconds(value: float) -> str:
         if value < limit:
             return f"{value / unit:.1f} {name}"
     return f"{value / 86_400:,.1f} days"
+
+
+def every(value: timedelta) -> str:
+    """`every day`, `every 6 hours`."""
+    return f"every {written(value).removeprefix('1 ')}"
 
 
 def moment(text: str) -> str:

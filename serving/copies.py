@@ -1,8 +1,9 @@
 """Copies of Delta tables in DuckDB's memory, without a JVM. They follow their tables commit by commit.
 
 delta-rs reads the tables, DuckDB holds their rows: a query then costs milliseconds, where opening the files alone costs
-more. A row knows the version that added it, so a reader who is pinned to a version sees nothing of a later one, also while
-its rows come in. A commit that removes files (a recompute, a fold, a compaction) makes a new copy; whoever reads the old
+more. Of a table that only grows there is one copy, the newest: its rows say themselves which micro-batch wrote them, so a
+reader who looks back leaves out what came later, wherever a compaction has put it. Of a table whose rows are replaced, a
+version is what it is, and a reader gets exactly that. A commit that removes files makes a new copy; whoever reads the old
 one reads on.
 
 Personal columns hold pseudonyms from here on, unless the settings say otherwise: what is not in memory in clear cannot be
@@ -19,18 +20,15 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from lakehouse.commits import files_of
+from lakehouse.commits import files_of, newest
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from serving.dialect import speak_spark
 
-ADDED_BY = "_added_by"
-"""The column with the version that added a row; -1 where a maintenance has moved it since, and nobody knows any more."""
 OLD_COPIES = 4
 """How many copies of older versions are kept, for readers who look back."""
 
@@ -39,7 +37,7 @@ Rewrite = Callable[[pa.Table], pa.Table]
 
 @dataclass
 class Copy:
-    """The rows of a table up to `version`, as a relation of DuckDB."""
+    """The rows of a table at `version`, as a relation of DuckDB."""
 
     relation: str
     version: int
@@ -48,7 +46,11 @@ class Copy:
 
 
 class Copies:
-    """The copies of a lake's tables, each made when it is first asked for."""
+    """The copies of a lake's tables, each made when it is first asked for.
+
+    Under the lock of a table one thread makes a copy and the others wait for it. Who reads what, and what may go, is noted
+    under the one lock for all: a copy of one table can make that of another go.
+    """
 
     def __init__(self, lake: Lake, *, rewrite: Rewrite = lambda rows: rows) -> None:
         self._lake = lake
@@ -67,43 +69,73 @@ class Copies:
         return self._database.cursor()
 
     @contextmanager
-    def at(self, name: str, version: int) -> Iterator[str]:
-        """The relation with the rows of a table up to `version`, which stays as long as it is read.
+    def newest(self, name: str) -> Iterator[str]:
+        """The relation with the rows of a table that only grows. More may come in while it is read."""
+        with self._locked(name):
+            known = self._newest.get(name)
+            version = newest(self._lake, name, known=max(known.version, 0) if known else 0)
+            copy = self._taken(self._followed(name, known, version))
+        with self._reading(copy) as relation:
+            yield relation
 
-        It may have rows of later versions: `ADDED_BY` tells them.
-        """
-        with self._lock:
-            lock = self._locks.setdefault(name, threading.Lock())
-        with lock:
-            copy = self._found(name, version)
-            copy.readers += 1
-        try:
-            yield copy.relation
-        finally:
-            with lock:
-                copy.readers -= 1
-                self._let_go(copy)
+    @contextmanager
+    def at(self, name: str, version: int) -> Iterator[str]:
+        """The relation with exactly the rows that a table has at `version`."""
+        with self._locked(name):
+            copy = self._known(name, version)
+            if copy is None:
+                known = self._newest.get(name)
+                if known is None or known.version < version:
+                    copy = self._followed(name, known, version, in_place=known is not None and not known.readers)
+                else:
+                    copy = self._kept(name, self._made(name, version))
+                self._taken(copy)
+        with self._reading(copy) as relation:
+            yield relation
 
     def close(self) -> None:
         self._database.close()
 
-    def _found(self, name: str, version: int) -> Copy:
-        newest = self._newest.get(name)
-        if newest is None:
-            newest = self._newest[name] = self._made(name, version)
-        elif newest.version < version:
-            newest = self._newest[name] = self._followed(name, newest, version)
-        # A changelog only grows. Of a table whose rows are replaced, a version is what it is.
-        if newest.version == version or name.startswith("kappa_"):
-            return newest
-        if (name, version) not in self._old:
-            self._old[name, version] = self._made(name, version)
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
+        with self._lock:
+            lock = self._locks.setdefault(name, threading.Lock())
+        with lock:
+            yield
+
+    @contextmanager
+    def _reading(self, copy: Copy) -> Iterator[str]:
+        try:
+            yield copy.relation
+        finally:
+            with self._lock:
+                copy.readers -= 1
+                self._let_go(copy)
+
+    def _taken(self, copy: Copy) -> Copy:
+        with self._lock:
+            copy.readers += 1
+        return copy
+
+    def _known(self, name: str, version: int) -> Copy | None:
+        """A copy of this version that is there, taken for reading in one step: no other thread can make it go in between."""
+        with self._lock:
+            copy = self._newest.get(name)
+            if copy is None or copy.version != version:
+                copy = self._old.get((name, version))
+                if copy is None:
+                    return None
+                self._old.move_to_end((name, version))
+            copy.readers += 1
+            return copy
+
+    def _kept(self, name: str, made: Copy) -> Copy:
+        """A copy of an older version, which takes the place of the one that was asked for least recently."""
+        with self._lock:
+            self._old[name, made.version] = made
             if len(self._old) > OLD_COPIES:
-                _, oldest = self._old.popitem(last=False)
-                oldest.superseded = True
-                self._let_go(oldest)
-        self._old.move_to_end((name, version))
-        return self._old[name, version]
+                self._supersede(self._old.popitem(last=False)[1])
+        return made
 
     def _made(self, name: str, version: int) -> Copy:
         rows = self._rewrite(_rows_at(self._lake, name, version))
@@ -114,23 +146,31 @@ class Copies:
         cursor.close()
         return Copy(relation, version)
 
-    def _followed(self, name: str, copy: Copy, version: int) -> Copy:
-        """The copy with the rows that came since; a new one if rows went as well."""
-        commits = [files_of(self._lake, name, each) for each in range(copy.version + 1, version + 1)]
-        if any(commit.removes for commit in commits):
+    def _followed(self, name: str, copy: Copy | None, version: int, *, in_place: bool = True) -> Copy:
+        """The copy with the rows that came since; a new one if rows went as well, or nobody may see them come."""
+        if copy is not None and copy.version == version:
+            return copy
+        commits = [files_of(self._lake, name, each) for each in range(copy.version + 1, version + 1)] if copy else []
+        if copy is None or not in_place or any(commit.removes for commit in commits):
             made = self._made(name, version)
-            copy.superseded = True
-            self._let_go(copy)
+            with self._lock:
+                self._newest[name] = made
+                if copy is not None:
+                    self._supersede(copy)
             return made
-        files = [(addition.file, commit.version) for commit in commits for addition in commit.added]
+        files = [addition.file for commit in commits for addition in commit.added]
         if files:
-            rows = pa.concat_tables(_with_version(pq.read_table(file), added) for file, added in files)
+            rows = pa.concat_tables(pq.read_table(file) for file in files)
             cursor = self.cursor()
             cursor.register("incoming", self._rewrite(rows))
             cursor.execute(f"insert into {copy.relation} by name select * from incoming")  # all of them or none
             cursor.close()
         copy.version = version
         return copy
+
+    def _supersede(self, copy: Copy) -> None:
+        copy.superseded = True
+        self._let_go(copy)
 
     def _let_go(self, copy: Copy) -> None:
         if copy.superseded and not copy.readers:
@@ -140,38 +180,13 @@ class Copies:
 
 
 def _rows_at(lake: Lake, name: str, version: int) -> pa.Table:
-    """The rows of a version, each with the version that added it."""
     try:
-        dataset = DeltaTable(lake.table(name), version=version).to_pyarrow_dataset()
-        rows = dataset.to_table(columns=[*dataset.schema.names, "__filename"])
+        return DeltaTable(lake.table(name), version=version).to_pyarrow_dataset().to_table()
     except (DeltaError, FileNotFoundError, OSError) as error:
         raise NothingToCompare(
             f"{name} cannot be read as it was at version {version}: {_first_line(error)}. What a vacuum has removed is "
             "gone; ask for a later time."
         ) from None
-    added_by = _added_by(lake, name, version)
-    named = pc.dictionary_encode(rows["__filename"].combine_chunks())
-    versions = pa.array(
-        [added_by.get(file.rpartition("/")[2], -1) for file in named.dictionary.to_pylist()], pa.int64()
-    )
-    return rows.drop_columns("__filename").append_column(ADDED_BY, versions.take(named.indices))
-
-
-def _with_version(rows: pa.Table, version: int) -> pa.Table:
-    return rows.append_column(ADDED_BY, pa.repeat(pa.scalar(version, pa.int64()), len(rows)))
-
-
-def _added_by(lake: Lake, name: str, version: int) -> dict[str, int]:
-    """For each data file the version that brought its rows, as far back as the commits are kept."""
-    found: dict[str, int] = {}
-    while version >= 0:
-        try:
-            commit = files_of(lake, name, version)
-        except FileNotFoundError:
-            break
-        found |= {addition.file.name: version for addition in commit.added if addition.changes}
-        version -= 1
-    return found
 
 
 def _first_line(error: Any) -> str:

@@ -1,6 +1,7 @@
 """Cursors: where a page ended, and the versions that it was of. The next page is of the same ones, whatever came since.
 
-A cursor is signed with the key of the lake: one that somebody has made up is refused before anything in it is believed.
+A cursor is signed with a key of its own, derived from that of the lake: one that somebody has made up is refused before
+anything in it is believed. The lake's key itself will not do, because it makes pseudonyms of whatever text somebody lands.
 """
 
 import hmac
@@ -11,13 +12,16 @@ from typing import Any
 import orjson
 
 from lakehouse.errors import ParityError
+from lakehouse.pseudonyms import derived_key
 
 DIGEST = 16
 
 
 class Cursors:
-    def __init__(self, key: bytes) -> None:
-        self._key = key
+    """The cursors of a lake with this key."""
+
+    def __init__(self, lake_key: bytes) -> None:
+        self._key = derived_key(lake_key, "cursors of the API")
 
     def written(self, question: str, content: Any) -> str:
         """A cursor for the next page of a question."""

@@ -5,9 +5,8 @@ for everything after it. The merge is the price of the second layer, paid by eve
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import pairwise
 from typing import Literal, get_args
 
 from lakehouse.arrivals import answer_boundary, arrivals_boundary
@@ -15,9 +14,9 @@ from lakehouse.batches import Coverage, computed
 from lakehouse.changelogs import Boundary, boundary, mark, settled_before
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
-from lakehouse.log import position
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log
+from serving.stretches import Stretch, contiguous, stretches
 from transformations.result import Result
 
 Layer = Literal["kappa", "batch", "legacy", "lambda"]
@@ -36,6 +35,8 @@ class Pinned:
     covered: tuple[Coverage, ...] = ()
     cut_off: datetime | None = None
     """Where the speed layer takes over, in the Lambda view."""
+    stretches: tuple[Stretch, ...] = ()
+    """What the batch layer answers for, and until when it is settled there; in the Lambda view not beyond the cut-off."""
 
 
 def pinned(lake: Lake, result: Result, settings: Settings, *, layer: Layer, computes: bool = False) -> Pinned:
@@ -48,13 +49,18 @@ def pinned(lake: Lake, result: Result, settings: Settings, *, layer: Layer, comp
         version = (arrivals_boundary(lake) if computes else answer_boundary(lake, result)).log_version
         return Pinned(layer, version, settled_before(mark(lake, version), allowed))
     covered = () if layer == "kappa" else tuple(computed(lake, result))
+    found = stretches(lake, covered, allowed)
     if layer == "batch":
         version = covered[0].log_version
-        return Pinned(layer, version, settled_before(mark(lake, version), allowed), covered=covered)
+        before = settled_before(mark(lake, version), allowed)
+        return Pinned(layer, version, before, covered=covered, stretches=tuple(found))
     at = boundary(lake, result)
     before = settled_before(mark(lake, at.log_version), allowed, at)
-    until = cut_off(lake, result, covered, settings) if layer == "lambda" else None
-    return Pinned(layer, at.log_version, before, at, covered, until)
+    if layer == "kappa":
+        return Pinned(layer, at.log_version, before, at)
+    until = cut_off(lake, result, covered, settings)
+    behind = (replace(each, settled_before=min(each.settled_before, until)) for each in contiguous(found))
+    return Pinned(layer, at.log_version, before, at, covered, until, tuple(behind))
 
 
 def cut_off(lake: Lake, result: Result, runs: Sequence[Coverage], settings: Settings) -> datetime:
@@ -63,18 +69,10 @@ def cut_off(lake: Lake, result: Result, runs: Sequence[Coverage], settings: Sett
     Each stretch between the ends of the intervals counts as it was computed last; the first that the batch layer has not
     computed, or not settled up to its end, is where the cut-off lies.
     """
-    edges = sorted({edge for run in runs for edge in (run.interval.first, run.interval.end) if edge is not None})
     reached: datetime | None = None
-    for first, end in pairwise((None, *edges, None)):
-        run = next((run for run in runs if run.interval.covers(first, end)), None)
-        mark_then = position(lake, run.log_version).high_water if run else None
-        if mark_then is None:
-            break
-        settled_then = mark_then - settings.lateness.allowed
-        if end is None or settled_then < end:
-            reached = settled_then if reached is None else max(reached, settled_then)
-            break
-        reached = end
+    for each in contiguous(stretches(lake, runs, settings.lateness.allowed)):
+        ends = each.settled_before if each.end is None else min(each.end, each.settled_before)
+        reached = ends if reached is None else max(reached, ends)
     if reached is None:
         raise NothingToCompare(
             f"The batch layer of {result.id} has no contiguous result yet. Run `parity recompute` without --from first."

@@ -1,8 +1,8 @@
 """The views as SQL for DuckDB: what a reader is shown of a result, layer by layer, without Spark.
 
 The rules are those of Spark's views, told once: the versions and the cut-off by pins.py, which revision outranks which by
-`transformations.changelog.precedence`, when a row is settled by its shape, derived columns by their declaration. A test
-compares the answers of both row by row.
+`transformations.changelog.precedence`, when a row is settled by its shape and stretches.py, derived columns by their
+declaration. A test compares the answers of both row by row.
 
 Values are bound, never written into the text. Names of columns come from the declarations alone.
 """
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from serving.copies import ADDED_BY
-from serving.pins import Pinned
+from serving.pins import Layer, Pinned
+from serving.stretches import settled_when_computed, taken_from_batch
 from transformations.changelog import precedence
 from transformations.result import Result
 
@@ -46,7 +46,7 @@ class Query:
         return f"${name}"
 
 
-def view_query(result: Result, at: Pinned, relations: Mapping[str, str], asked: Asked) -> Query:
+def view_query(result: Result, at: Pinned, relations: Mapping[Layer, str], asked: Asked) -> Query:
     """The answer of a layer in the order of windows and keys. `relations` are those of `kappa`, `batch` and `legacy`."""
     query = Query("")
     # A derived column may need rows that were not asked for, and so may the decision which session is the outermost.
@@ -56,7 +56,7 @@ def view_query(result: Result, at: Pinned, relations: Mapping[str, str], asked: 
         if asked.after is not None:
             early.append(f"window_start >= {query.bound('after_0', asked.after[0])}")
     rows = _rows(result, at, relations, early, query)
-    settled = _settled(result, query, "before", at.settled_before)
+    settled = _settled(result, at, query)
     conditions = [*_key_conditions(result, asked, query), *_window_conditions(asked, query)]
     if asked.settled is not None:
         conditions.append("settled" if asked.settled else "not settled")
@@ -81,24 +81,23 @@ def history_query(result: Result, relation: str, *, key: Sequence[Any], window_s
         f"window_start = {query.bound('window_start', window_start)}",
         *_known(at, query),
     ]
-    columns = _listed((*result.columns, "cause", "deleted", "settled", "log_version", "written_at", "fingerprint"))
-    query.text = (
-        f"select {columns} from {relation} where {_all(mine)} order by log_version, written_at, cause, window_end"
-    )
+    hidden = result.derived.hides if result.derived else ()
+    shown = [name for name in result.columns if name not in hidden]
+    columns = _listed((*shown, "cause", "deleted", "settled", "log_version", "written_at", "fingerprint"))
+    query.text = f"select {columns} from {relation} where {_all(mine)} order by log_version, batch, cause, window_end"
     return query
 
 
-def _rows(result: Result, at: Pinned, relations: Mapping[str, str], conditions: list[str], query: Query) -> str:
+def _rows(result: Result, at: Pinned, relations: Mapping[Layer, str], conditions: list[str], query: Query) -> str:
     columns = _listed(result.columns)
     if at.boundary is None:
-        return f"select {columns} from {relations[at.layer]} where {_all(conditions)}"
+        return _outermost(result, f"select {columns} from {relations[at.layer]} where {_all(conditions)}")
     speed = _kappa(result, at, relations["kappa"], conditions, query)
     if at.cut_off is None:
         return f"select {columns} from ({speed})"
-    # What has no end is never behind the cut-off.
-    done = f"(window_end is not null and {_settled(result, query, 'cut_off', at.cut_off)})"
+    done = taken_from_batch(result, at.stretches)
     batch = f"select {columns} from {relations['batch']} where {_all([done, *conditions])}"
-    return f"{batch} union all select {columns} from ({speed}) where not {done}"
+    return _outermost(result, f"{batch} union all select {columns} from ({speed}) where not {done}")
 
 
 def _kappa(result: Result, at: Pinned, relation: str, conditions: list[str], query: Query) -> str:
@@ -108,26 +107,26 @@ def _kappa(result: Result, at: Pinned, relation: str, conditions: list[str], que
         f"select * from {relation} where {_all([*_known(at, query), *conditions])} "
         f"qualify row_number() over (partition by {_listed(result.identity)} order by {rank}) = 1"
     )
-    if not result.window.ends_by_itself:
-        winners = _outermost(result, winners)
-    return f"select * from ({winners}) where not deleted"
+    return f"select * from ({_outermost(result, winners)}) where not deleted"
 
 
 def _known(at: Pinned, query: Query) -> list[str]:
-    """The revisions up to a boundary, of its epoch."""
+    """The revisions up to a boundary, of its epoch. Its micro-batch bounds them, wherever a maintenance has put them since."""
     assert at.boundary is not None
     return [
         f"epoch = {query.bound('epoch', at.boundary.epoch)}",
-        f"log_version <= {query.bound('log_version', at.boundary.log_version)}",
-        f"{ADDED_BY} <= {query.bound('table_version', at.boundary.table_version)}",
+        f"batch <= {query.bound('batch', at.boundary.batch)}",
     ]
 
 
-def _outermost(result: Result, sessions: str) -> str:
-    """Those that lie within no other of their key: none that starts earlier ends as late."""
+def _outermost(result: Result, rows: str) -> str:
+    """`transformations.changelog.outermost` in SQL."""
+    if result.window.ends_by_itself:
+        return rows
     by = f"partition by {_listed(result.key)} " if result.key else ""
-    earlier = f"over ({by}order by window_start rows between unbounded preceding and 1 preceding)"
-    return f"select * from ({sessions}) qualify coalesce(max(window_end) {earlier} < window_end, true)"
+    order = "order by window_start, window_end desc"
+    earlier = f"over ({by}{order} rows between unbounded preceding and 1 preceding)"
+    return f"select * from ({rows}) qualify coalesce(max(window_end) {earlier} < window_end, true)"
 
 
 def _shown(result: Result, rows: str) -> str:
@@ -138,11 +137,14 @@ def _shown(result: Result, rows: str) -> str:
     return f"select *{hidden} from ({result.derived.select.format(rows=f'({rows})')})"
 
 
-def _settled(result: Result, query: Query, name: str, before: datetime) -> str:
-    """`Shape.settled` in SQL."""
+def _settled(result: Result, at: Pinned, query: Query) -> str:
+    """Whether only late events can still change a row that is shown."""
     if result.window.endless:
         return "true"
-    return f"window_end <= {query.bound(name, before - result.window.settles_after)}"
+    if at.layer == "batch":
+        return settled_when_computed(result, at.stretches)
+    settled = f"window_end <= {query.bound('before', at.settled_before - result.window.settles_after)}"
+    return settled if at.cut_off is None else f"({settled} or {taken_from_batch(result, at.stretches)})"
 
 
 def _key_conditions(result: Result, asked: Asked, query: Query) -> list[str]:

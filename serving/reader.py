@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
-from lakehouse.commits import newest
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake, open_lake
 from lakehouse.pseudonyms import lake_key
@@ -109,17 +108,21 @@ class Reader:
         """What a query finds in one table of the lake, which it calls `{rows}`; nothing if there is no such table."""
         if not self.lake.has(name):
             return []
-        with self._copies.at(name, newest(self.lake, name)) as relation:
+        with self._copies.newest(name) as relation:
             found: list[dict[str, Any]] = self._fetched(Query(text.format(rows=relation), values)).to_pylist()
             return found
 
     @contextmanager
-    def _relations(self, subject: Subject) -> Iterator[dict[str, str]]:
+    def _relations(self, subject: Subject) -> Iterator[dict[Layer, str]]:
         with ExitStack() as held:
-            yield {
-                layer: held.enter_context(self._copies.at(table, subject.versions[table]))
-                for layer, table in subject.relations.items()
-            }
+            relations = {}
+            for layer, table in subject.relations.items():
+                copy = (
+                    self._copies.newest(table) if layer == "kappa" else self._copies.at(table, subject.versions[table])
+                )
+                relations[layer] = held.enter_context(copy)
+            self.subjects.refuse_folded(subject)  # a fold may have come since the subject was found
+            yield relations
 
     def _fetched(self, query: Query) -> pa.Table:
         cursor = self._copies.cursor()

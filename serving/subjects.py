@@ -8,12 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
+from math import inf
 from pathlib import Path
 
 from lakehouse.arrivals import legacy_name
 from lakehouse.batches import batch_name
-from lakehouse.changelogs import changelog_name, folded_until
-from lakehouse.commits import newest, newest_at
+from lakehouse.changelogs import changelog_name
+from lakehouse.commits import commits, newest, newest_at
 from lakehouse.errors import NothingToCompare, UnknownResult
 from lakehouse.lake import Lake
 from lakehouse.log import EVENTS
@@ -77,6 +78,7 @@ class Subjects:
         self._newest: dict[str, int] = {}
         self._computed: Callable[[str, int, Stamps], Computed] = lru_cache(REMEMBERED)(self._find_computed)
         self._subject: Callable[[str, int, Layer, Pins, Stamps], Subject] = lru_cache(REMEMBERED)(self._find_subject)
+        self._folds: Callable[[Lake, str, int], dict[int, tuple[float, float]]] = lru_cache(REMEMBERED)(_folded)
 
     def names(self) -> list[str]:
         return list(self._declared)
@@ -92,7 +94,24 @@ class Subjects:
             pins = self._pinned(self._computed(result, version, stamps), moment)
         if moment is not None and all(number < 0 for _, number in pins):
             raise NothingToCompare(f"At {iso(moment)} there was nothing to serve yet. Ask for a later time.")
-        return self._subject(result, version, layer, pins, stamps)
+        subject = self._subject(result, version, layer, pins, stamps)
+        self.refuse_folded(subject)
+        return subject
+
+    def refuse_folded(self, subject: Subject) -> None:
+        """Refuse what was served so long ago that its revisions are folded, also if it could be answered before that."""
+        at = subject.at.boundary
+        if at is None:
+            return
+        # What is pinned does not tell what became of it.
+        name, lake = changelog_name(subject.result), replace(subject.lake, pins=())
+        self._newest[name] = newest(lake, name, known=max(self._newest.get(name, 0), 0))
+        until = self._folds(lake, name, self._newest[name]).get(at.epoch)
+        if until is not None and (at.log_version, at.batch) < until:
+            raise NothingToCompare(
+                f"What the stream of {subject.result.id} said at log version {at.log_version} is no longer known: its "
+                "superseded revisions have been folded since. Ask for a later time."
+            )
 
     def _noted(self, name: str, moment: datetime | None) -> tuple[str, int, Stamps]:
         """A result and its version, and how their notes are stamped: other stamps are other notes."""
@@ -120,20 +139,21 @@ class Subjects:
         computed = self._computed(name, version, stamps)
         lake = replace(computed.lake, pins=pins)
         at = pinned(lake, computed.result, computed.settings, layer=layer)
-        _refuse_folded(computed, at)
         return Subject(computed.result, lake, at)
 
 
-def _refuse_folded(computed: Computed, at: Pinned) -> None:
-    """Refuse what was served so long ago that its revisions are folded."""
-    if at.boundary is None:
-        return
-    folded = folded_until(computed.lake, computed.result, at.boundary.epoch)
-    if folded is not None and at.log_version < folded:
-        raise NothingToCompare(
-            f"What the stream of {computed.result.id} said at log version {at.log_version} is no longer known: its superseded "
-            f"revisions up to log version {folded} have been folded. Ask for a later time."
-        )
+def _folded(lake: Lake, name: str, version: int) -> dict[int, tuple[float, float]]:  # noqa: ARG001 - what is remembered is of it
+    """For each epoch of a changelog the log version, and the micro-batch there, before which views are not whole any more.
+
+    A fold of an epoch also removes those that a rebuild has replaced by it.
+    """
+    told = list(commits(lake, name))
+    found: dict[int, tuple[float, float]] = {}
+    for fold in (said for said in told if "folded" in said):
+        own = (said for said in told if "batch" in said and said["epoch"] == fold["epoch"])
+        batch = next((said["batch"] for said in own if said["log_version"] <= fold["folded"]), -1)
+        found.setdefault(fold["epoch"], (fold["folded"], batch))
+    return dict.fromkeys(range(max(found, default=0)), (inf, inf)) | found
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:

@@ -72,7 +72,7 @@ def _run(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "at": iso(first["at"]),
         "candidate": first["candidate"],
         "policy": first["policy"],
-        "status": next(each for each in WORST if each in statuses),
+        "status": next(each for each in WORST if each in statuses) if first["audit_balanced"] else "differ",
         "compared": sum(row["compared"] for row in rows),
         "equal": sum(row["equal"] for row in rows),
         "differing": sum(row["differing"] for row in rows),

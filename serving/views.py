@@ -1,9 +1,10 @@
 """What a reader is shown of a result, layer by layer, with Spark: `parity show`. Without Spark: queries.py.
 
-The versions that an answer is of, and the cut-off of the Lambda view, are decided in pins.py for both.
+The versions that an answer is of, and the cut-off of the Lambda view, are decided in pins.py for both, and which rows are
+settled and which of them the batch layer answers for in stretches.py.
 """
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.arrivals import arrivals_boundary, read_legacy
@@ -13,6 +14,8 @@ from lakehouse.lake import Lake
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log
 from serving.pins import Layer, Pinned, pinned
+from serving.stretches import settled_when_computed, taken_from_batch
+from transformations.changelog import outermost
 from transformations.result import Result
 
 
@@ -24,19 +27,34 @@ def view(
     at = pinned(lake, result, settings, layer=layer, computes=True)
     shown = result.shown(_rows(spark, lake, result, at))
     if settled_only:
-        shown = shown.where(result.settled(F.lit(at.settled_before)))
+        shown = shown.where(_settled(result, at))
     return shown.orderBy("window_start", *result.key)
+
+
+def merged(batch: DataFrame, speed: DataFrame, result: Result, at: Pinned) -> DataFrame:
+    """The Lambda view: what the batch layer answers for, and of the speed layer all else.
+
+    A late event can join a session that the batch layer has settled to one that is open. The speed layer shows both as one,
+    so the part is hidden.
+    """
+    done = F.expr(taken_from_batch(result, at.stretches))
+    both = batch.where(done).select(*result.columns).unionByName(speed.where(~done).select(*result.columns))
+    return outermost(both, result)
 
 
 def _rows(spark: SparkSession, lake: Lake, result: Result, at: Pinned) -> DataFrame:
     if at.layer == "legacy":
         return read_legacy(spark, lake, result, arrivals_boundary(lake))
     if at.boundary is None:
-        return read_batch(spark, lake, result, list(at.covered))
+        # A session that has grown back into the interval of a later run leaves its old self where it started before.
+        return outermost(read_batch(spark, lake, result, list(at.covered)), result)
     speed = read_kappa(spark, lake, result, at.boundary)
-    if at.cut_off is None:
-        return speed
-    # What has no end is never behind the cut-off.
-    done = F.col("window_end").isNotNull() & result.settled(F.lit(at.cut_off))
-    batch = read_batch(spark, lake, result, list(at.covered)).where(done).select(*result.columns)
-    return batch.unionByName(speed.where(~done).select(*result.columns))
+    return speed if at.cut_off is None else merged(read_batch(spark, lake, result, list(at.covered)), speed, result, at)
+
+
+def _settled(result: Result, at: Pinned) -> Column:
+    """Whether only late events can still change a row that is shown."""
+    if at.layer == "batch":
+        return F.expr(settled_when_computed(result, at.stretches))
+    settled = result.settled(F.lit(at.settled_before))
+    return settled if at.cut_off is None else settled | F.expr(taken_from_batch(result, at.stretches))

@@ -7,29 +7,27 @@ by the intake.
 """
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lakehouse.checkpoints import planned_at
 from lakehouse.errors import CheckpointLost
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, parser_fingerprint
 from lakehouse.lake import Lake
-from lakehouse.landings import Landings, as_noted, manifest, refuse_changed, refuse_changed_since
+from lakehouse.landings import Landings, as_noted, manifest, noted_at, refuse_changed, refuse_changed_since
 from lakehouse.locks import exclusive
 from lakehouse.log import create_log, position
 from lakehouse.nameless import agree_on_key
 from lakehouse.queries import Query, run
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
-from speed_layer.intake import Attempt, begun, judge_of, judged, take_in
+from speed_layer.intake import half_written, judge_of, judged, take_in
 from speed_layer.lines import numbered, read_lines
 from speed_layer.nameless import without_names
 
 MANIFEST = "place long, path string, modified_ns long, size long"
-BatchClock = Callable[[int], datetime]
 
 
 def ingest(
@@ -41,12 +39,13 @@ def ingest(
     files_per_batch: int | None = None,
     continuous: bool = False,
     rebuild: bool = False,
-    clock: BatchClock | None = None,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Ingest all that has landed, then stop; or go on with what lands until `stop` says so.
 
-    `clock` is the time of a batch. With `rebuild` the checkpoint is made anew: what the log has is not read again.
+    `clock` is read when files are noted, and no line of them is believed beyond it. With `rebuild` the checkpoint is made
+    anew: what the log has is not read again.
     """
     size = files_per_batch or settings.ingestion.files_per_batch
     checkpoint = lake.checkpoint("ingest")
@@ -63,17 +62,16 @@ def ingest(
         else:
             _refuse_lost_checkpoint(lake, landing, checkpoint)
         keep_code(lake, parser_fingerprint())
-        landings.note()
-        clock = clock or (lambda batch: planned_at(checkpoint, batch))
+        landings.note(clock)
 
         def note_when_idle() -> None:
             # What lands during a micro-batch goes into the next as a whole. A manifest whenever a file is seen would be a
             # micro-batch each, and those that take longer than files need to land would fall behind for ever.
             if position(lake).batch + 1 >= landings.manifests:
-                landings.note()
+                landings.note(clock)
 
         def sink(rows: DataFrame, batch: int) -> int:
-            taken = ingest_batch(rows.sparkSession, batch, lake, settings, ingested_at=clock(batch))
+            taken = ingest_batch(rows.sparkSession, batch, lake, settings)
             failpoint(rows.sparkSession, "ingest.appended", "events", batch)
             return taken
 
@@ -100,7 +98,7 @@ def ingest(
         cost.rows_read = end.lines - start.lines
 
 
-def ingest_batch(spark: SparkSession, batch: int, lake: Lake, settings: Settings, *, ingested_at: datetime) -> int:
+def ingest_batch(spark: SparkSession, batch: int, lake: Lake, settings: Settings) -> int:
     """One micro-batch: read the files of its manifest, judge every line, append to the three tables.
 
     Returns how many lines it took in: none if it had been taken in before. A manifest has the number of its micro-batch,
@@ -109,20 +107,19 @@ def ingest_batch(spark: SparkSession, batch: int, lake: Lake, settings: Settings
     before = position(lake)
     if batch <= before.batch:
         return 0
-    files, attempt = manifest(lake, batch), begun(lake, batch)
-    if attempt is None:
+    files, begun = manifest(lake, batch), half_written(lake)
+    if begun is None:
         files = as_noted(files)
-        attempt = Attempt(ingested_at, tuple(each.place for each in files))
     else:
-        # The first attempt has put lines aside. By another clock, or from other files, they could be in the log as well.
-        files = [each for each in files if each.place in attempt.places]
+        # The first attempt has put lines aside. From other files, they could be in the log as well.
+        files = [each for each in files if each.place in begun["places"]]
         refuse_changed_since(files, batch)
-    landed = read_lines(spark, files, batch=batch, ingested_at=attempt.clock)
+    landed = read_lines(spark, files, batch=batch, ingested_at=noted_at(lake, batch))
     failpoint(spark, "ingest.read", "events", batch)
     # Judged before they are numbered: numbering brings the lines of a file together, and on one core.
     lines = numbered(without_names(judged(landed, settings), settings))
-    judge = judge_of(settings)
-    take_in(spark, lake, lines, batch, judge, attempt=attempt, check=lambda: refuse_changed(files))
+    places = [each.place for each in files]
+    take_in(spark, lake, lines, batch, judge_of(settings), places=places, check=lambda: refuse_changed(files))
     return position(lake).lines - before.lines
 
 

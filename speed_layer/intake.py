@@ -4,7 +4,7 @@
 last `events`, the log. A micro-batch whose rows are in `events` is complete; a retry finds that out and adds nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from lakehouse.settings import Settings
 from lakehouse.tables import Transaction, append
 from transformations.arrival import content, in_order, with_first
 from transformations.clock import Clock
-from transformations.durations import from_millis, to_millis
+from transformations.durations import from_millis
 from transformations.events import parsed
 
 Judge = dict[str, Any]
@@ -46,16 +46,6 @@ def clock_of(settings: Settings) -> Clock:
     )
 
 
-class Attempt(NamedTuple):
-    """What an attempt at a micro-batch goes by: the clock that judges it, and the places of the files that it reads."""
-
-    clock: datetime
-    places: tuple[int, ...]
-
-    def as_said(self) -> dict[str, Any]:
-        return {"clock": to_millis(self.clock), "places": list(self.places)}
-
-
 def take_in(
     spark: SparkSession,
     lake: Lake,
@@ -63,14 +53,15 @@ def take_in(
     batch: int,
     judge: Judge,
     *,
-    attempt: Attempt | None = None,
+    places: Sequence[int] = (),
     check: Callable[[], None] = lambda: None,
 ) -> None:
     """Append judged `lines`, whose order of arrival is (`place`, `line`), as micro-batch `batch` of the log.
 
-    `attempt` is what a retry has to do the same with. `check` is called when all lines have been read, and none is written.
+    `places` are those of the files that they come from, which a retry has to read again. `check` is called when all lines
+    have been read, and none is written.
     """
-    _refuse_another_judge(lake, batch, judge)
+    _refuse_another_judge(lake, judge)
     with kept(lines) as lines, kept(first_arrivals(spark, lake, lines.where("reason is null"))) as placed:
         differing = placed.where("copy = false").withColumn("reason", F.lit("copy of an event with other content"))
         rejected = lines.where("reason is not null").unionByName(differing.drop("copy"))
@@ -81,7 +72,7 @@ def take_in(
         quarantined, duplicates = found["broken"].lines + found["differing"].lines, found["copies"].lines
         for table, rows, count in ((QUARANTINE, rejected, quarantined), (DUPLICATES, placed.where("copy"), duplicates)):
             if count:
-                said = {"batch": batch, "judge": judge, "attempt": None if attempt is None else attempt.as_said()}
+                said = {"batch": batch, "judge": judge, "places": list(places)}
                 append(spark, lake, lake.of_log(table), as_rows(rows, table), transaction=transaction, metadata=said)
         failpoint(spark, "ingest.sidelined", "events", batch)
         append_events(
@@ -109,12 +100,16 @@ def kept(rows: DataFrame) -> Iterator[DataFrame]:
         rows.unpersist()
 
 
-def begun(lake: Lake, batch: int) -> Attempt | None:
-    """How a micro-batch was begun, if that has left something in the tables."""
+def half_written(lake: Lake) -> dict[str, Any] | None:
+    """What was said of the micro-batch that has put lines aside and has no commit in the log, if there is one.
+
+    Only the same lines, judged by the same rules against the same log, may finish it: the rows that are aside stay.
+    """
+    last = position(lake).batch
     for table in (QUARANTINE, DUPLICATES):
-        said = next(commits(lake, lake.of_log(table)), {})
-        if said.get("batch") == batch and said.get("attempt") is not None:
-            return Attempt(from_millis(said["attempt"]["clock"]), tuple(said["attempt"]["places"]))
+        said = next((each for each in commits(lake, lake.of_log(table)) if "batch" in each), None)
+        if said is not None and said["batch"] > last:
+            return said
     return None
 
 
@@ -133,10 +128,11 @@ class Counted(NamedTuple):
 def destinations(lines: DataFrame, placed: DataFrame) -> Mapping[str, Counted]:
     """What there is of each: `broken` lines, `copies`, copies of `differing` content, `events`.
 
-    One job counts them all: a small micro-batch consists of what jobs cost before they begin.
+    One job counts them all: a small micro-batch consists of what jobs cost before they begin. Of the times only those of
+    events are asked for: a line that is none may name a time that Python does not have.
     """
     what = F.when(F.col("copy").isNull(), "events").when(F.col("copy"), "copies").otherwise("differing")
-    broken = lines.where("reason is not null").select(F.lit("broken").alias("what"), "event_time")
+    broken = lines.where("reason is not null").select(F.lit("broken").alias("what"), F.lit(None).alias("event_time"))
     everything = placed.select(what.alias("what"), "event_time").unionByName(broken)
     latest = F.unix_millis(F.max("event_time")).alias("latest")
     rows = everything.groupBy("what").agg(F.count(F.lit(1)).alias("lines"), latest).collect()
@@ -189,18 +185,17 @@ def known_events(log: DataFrame, events: DataFrame) -> DataFrame | None:
     return near.join(events.select("event_id"), "event_id", "left_semi").select("event_id", *content())
 
 
-def _refuse_another_judge(lake: Lake, batch: int, judge: Judge) -> None:
+def _refuse_another_judge(lake: Lake, judge: Judge) -> None:
     """Refuse to go on with a half-written micro-batch under other rules than it was begun with.
 
     What it has put aside stays there; a line that other rules accept would then be in the log as well.
     """
-    for table in (QUARANTINE, DUPLICATES):
-        begun: dict[str, Any] = next(commits(lake, lake.of_log(table)), {})
-        if begun.get("batch") == batch and begun["judge"] != judge:
-            changed = [name for name, value in judge.items() if begun["judge"].get(name) != value]
-            raise SettingsChanged(
-                f"Micro-batch {batch} of the ingestion was begun by other rules and not finished: "
-                + ", ".join(f"{name} was {begun['judge'].get(name)!r}, is {judge[name]!r}" for name in changed)
-                + ". Set [clock] back (for `code`: use the Parity that began it), run `parity ingest` to finish it, then "
-                "change the rules. Nothing was written."
-            )
+    begun = half_written(lake)
+    if begun is not None and begun["judge"] != judge:
+        changed = [name for name, value in judge.items() if begun["judge"].get(name) != value]
+        raise SettingsChanged(
+            f"Micro-batch {begun['batch']} of the ingestion was begun by other rules and not finished: "
+            + ", ".join(f"{name} was {begun['judge'].get(name)!r}, is {judge[name]!r}" for name in changed)
+            + ". Set [clock] back (for `code`: use the Parity that began it), run `parity ingest` to finish it, then "
+            "change the rules. Nothing was written."
+        )

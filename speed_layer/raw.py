@@ -17,6 +17,9 @@ from lakehouse.settings import Settings
 from lakehouse.tables import read_table
 from speed_layer.intake import judged
 
+RAW_LINES = "raw_lines"
+"""The lock of who reads the lines of all three tables, or moves one from one to another."""
+
 
 def raw_lines(spark: SparkSession, lake: Lake, *, first: int, last: int) -> DataFrame:
     """The lines of the micro-batches from `first` to `last`, with `place` and `line`, to be judged again."""

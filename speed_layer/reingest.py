@@ -4,7 +4,8 @@
 
 A replay of the log repeats a mistake of parsing, of clock correction or of de-duplication: those were made before the
 log. The raw lines are in the lake, in their order of arrival, so the landing files are not needed. Versions are replayed
-from the new log with `parity replay --log 2`. Run again, it goes on where it ended, and follows the first log.
+from the new log with `parity replay --log 2`. Run again, it goes on where it ended, and follows the first log. No requeue runs
+meanwhile: it moves lines from one table to another, and they are read one after the other.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,8 +22,8 @@ from lakehouse.log import EVENTS, Position, create_log, newest_version, position
 from lakehouse.notes import edited, note
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
-from speed_layer.intake import Judge, judge_of, take_in
-from speed_layer.raw import judged_again, raw_lines
+from speed_layer.intake import Judge, half_written, judge_of, take_in
+from speed_layer.raw import RAW_LINES, judged_again, raw_lines
 
 BYTES_A_STEP = 64 * 1024**2
 Told = Callable[[int, int], object]
@@ -39,12 +40,13 @@ def reingest(
     new, goal, judge = replace(lake, log=as_log), position(lake), judge_of(settings)
     with (
         exclusive(spark, lake.lock_file(new.of_log("ingest")), wait=False),
+        exclusive(spark, lake.lock_file(RAW_LINES), wait=False),
         measured(spark, lake, "ingest", []) as cost,
     ):
         _agree_on_judge(new, judge)
         create_log(spark, new, horizon=settings.retention.horizon)
         keep_code(lake, parser_fingerprint())
-        for first, last in _steps(lake, position(new).batch + 1, goal.batch):
+        for first, last in _steps(lake, new, goal.batch):
             lines = raw_lines(spark, lake, first=first, last=last)
             take_in(spark, new, judged_again(lines, settings), last, judge)
             cost.batches += 1
@@ -69,9 +71,16 @@ def _agree_on_judge(new: Lake, judge: Judge) -> None:
         content["judge"] = judge
 
 
-def _steps(lake: Lake, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """The micro-batches from `first` to `last` in stretches of about equal size. How they are cut changes nothing."""
-    size = 0
+def _steps(lake: Lake, new: Lake, last: int) -> Iterator[tuple[int, int]]:
+    """The micro-batches that the new log lacks, up to `last`, in stretches of about equal size.
+
+    How they are cut changes nothing, but for a stretch that was begun and not finished: it ends where it was to end, wherever
+    the first log does by now.
+    """
+    first, size = position(new).batch + 1, 0
+    if begun := half_written(new):
+        yield first, begun["batch"]
+        first = begun["batch"] + 1
     for number, landings in manifests(lake):
         if not first <= number <= last:
             continue

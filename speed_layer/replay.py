@@ -31,7 +31,7 @@ from lakehouse.tables import Transaction, append
 from lakehouse.terms import agree_on_settings, settings_fingerprint
 from lakehouse.versions import consumed
 from speed_layer.stream import create_changelog, stream
-from transformations.changelog import Stamp, stamped
+from transformations.changelog import BEFORE_THE_STREAM, Stamp, stamped
 from transformations.durations import from_millis
 from transformations.result import Result
 
@@ -72,7 +72,7 @@ def replay(
             _replay_history(spark, lake, result, settings, told)
     before, reached = None, consumed(lake, result)
     while reached is None or before != reached < newest_version(lake):
-        stream(spark, lake, [result], settings, meanwhile=lambda: _tell(lake, result, told))
+        stream(spark, lake, [result], settings, meanwhile=lambda: _tell(lake, result, told), job="replay")
         before, reached = reached, consumed(lake, result)
         if reached is None:
             break  # the log is empty
@@ -98,7 +98,7 @@ def _replay_history(spark: SparkSession, lake: Lake, result: Result, settings: S
     assert epoch.history is not None
     done = {said["step"] for said in commits(lake, changelog_name(result)) if "step" in said}
     events = position(lake, epoch.history).seq
-    with measured(spark, lake, "replay", [result.name]) as cost:
+    with measured(spark, lake, "replay", [result.id]) as cost:
         steps = list(_steps(spark, lake, result, epoch.history))
         for number, interval in enumerate(steps):
             if number not in done:
@@ -131,6 +131,7 @@ def _append_step(
         high_water=high_water,
         allowed=allowed,
         epoch=epoch.number,
+        batch=BEFORE_THE_STREAM,
         written_at=datetime.now(high_water.tzinfo),
         fingerprint=result_fingerprint(result),
     )
@@ -183,4 +184,7 @@ def _open_since(spark: SparkSession, lake: Lake, result: Result, settings: Setti
     newer = [
         said["version"] for said in commits(lake, lake.of_log(EVENTS)) if first is not None and said["seq"] >= first
     ]
-    return min(newer, default=version)
+    since = min(newer, default=version)
+    if first is not None:
+        position(lake, since - 1)  # known, or commits before it may have such rows too, and it refuses
+    return since

@@ -11,7 +11,6 @@ other. A crash before that leaves the rows of an epoch that nobody reads, whose 
 import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
-from datetime import datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -74,15 +73,10 @@ def _restore(spark: SparkSession, lake: Lake, saved: Savepoint, result: Result) 
 
 
 def _rows(spark: SparkSession, lake: Lake, result: Result, saved: Savepoint) -> DataFrame:
-    """What the epoch had written at the savepoint.
-
-    By the time of writing too, and not by the version of the log alone: a micro-batch without news, in which the engine
-    only tells what its watermark has passed, is of the log version of the one before it.
-    """
+    """What the epoch had written at the savepoint: up to its micro-batch, and never by a clock, which can step back."""
     stream = saved.streams[result.id]
     at = Boundary(stream.epoch, stream.batch, stream.log_version, stream.table_version)
-    written = F.col("written_at") <= F.lit(datetime.fromisoformat(saved.taken_at))
-    return read_changelog(spark, lake, result, at).where((F.col("epoch") == stream.epoch) & written)
+    return read_changelog(spark, lake, result, at).where(F.col("epoch") == stream.epoch)
 
 
 def _said(lake: Lake, result: Result, stream: SavedStream) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 
 from lakehouse.changelogs import boundaries, changelog_name, mark, settled_before
 from lakehouse.checkpoints import consumed_version, watermark
+from lakehouse.commits import has_commit
 from lakehouse.errors import VersionRefused
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, result_fingerprint
@@ -37,7 +38,7 @@ from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.log import EVENTS, newest_version, position, refuse_compacted
 from lakehouse.queries import Query, run
-from lakehouse.runs import Run, measured
+from lakehouse.runs import Job, Run, measured
 from lakehouse.settings import Settings
 from lakehouse.tables import Transaction, append, create_table, no_rows
 from lakehouse.terms import agree_on_settings, at_log, settings_fingerprint
@@ -59,16 +60,18 @@ def stream(
     trust_code: bool = False,
     meanwhile: Callable[[], object] | None = None,
     stop: Callable[[], bool] = lambda: False,
+    job: Job = "stream",
 ) -> None:
     """Run the streams of `results` until they have caught up with the log, or `continuous` until `stop` says so.
 
     `rebuild` begins a new epoch. With a `run_name` it does so once: a retry of that run goes on with the epoch.
+    Their cost is noted as that of `job`.
     """
     newest_version(lake)
     with ExitStack() as held:
         for result in results:
             held.enter_context(exclusive(spark, lake.lock_file(f"stream-{result.id}"), wait=False))
-        cost = held.enter_context(measured(spark, lake, "stream", [result.name for result in results]))
+        cost = held.enter_context(measured(spark, lake, job, [result.id for result in results]))
         queries = []
         for result in results:
             own = at_log(lake, result)
@@ -82,10 +85,15 @@ def stream(
 
 
 def streamed_log(spark: SparkSession, lake: Lake, settings: Settings, *, since: int = 0) -> DataFrame:
-    """The log from a version on in commit order, never from an initial snapshot, which comes in another order."""
+    """The log from a version on in commit order, never from an initial snapshot, which comes in another order.
+
+    In a log that rests, the commits after the last event are of maintenance, and Delta may have removed those that the
+    checkpoint would go on with. It would take that for a loss. Whether it is one, the stream finds out itself.
+    """
     return (
         spark.readStream.format("delta")
         .option("startingVersion", since)
+        .option("failOnDataLoss", "false")
         .option("maxFilesPerTrigger", settings.stream.commits_per_batch)
         .load(lake.table(lake.of_log(EVENTS)))
     )
@@ -105,6 +113,10 @@ def _refuse_lost_commits(lake: Lake, result: Result, *, anew: bool) -> None:
         epoch = live_epoch(lake, result)
         reached = [each.log_version + 1 for each in boundaries(lake, result, epoch)[:1]]
         since = max([epoch.since, *reached])
+    _refuse_lost(lake, result, since=since)
+
+
+def _refuse_lost(lake: Lake, result: Result, *, since: int) -> None:
     if result.window.endless:
         instead = "Its rows go on for ever, so it needs them all: ingest the landing files into a new lake."
     else:
@@ -122,7 +134,7 @@ def create_changelog(spark: SparkSession, lake: Lake, result: Result, settings: 
         changelog_name(result),
         changelog_schema(result),
         horizon=settings.retention.horizon,
-        statistics=("window_start", "log_version", "epoch"),
+        statistics=("window_start", "log_version", "epoch", "batch"),
     )
     keep_code(lake, result_fingerprint(result))
 
@@ -160,19 +172,13 @@ def append_revisions(
     consumed = (consumed_version(epoch.checkpoint, each) for each in (batch - 1, batch))
     # A commit of maintenance has no events. A micro-batch that ends there stands at the last commit that has some.
     previous, version = (position(lake, max(each, epoch.since - 1)).version for each in consumed)
+    if not has_commit(lake, lake.of_log(EVENTS), previous + 1):  # removed since the start, or not written yet
+        _refuse_lost(lake, result, since=max(previous + 1, epoch.since))
     if epoch.history is not None and (result.way == "recompute" or not result.window.reopens):
         # The steps have computed all that was there; what a row was late for was settled there, late row and all. A late
         # row can bear upon an open session, though, which the steps have not.
         previous = max(previous, min(epoch.history, version))
     high_water = position(lake, version).high_water
-    stamp = Stamp(
-        log_version=version,
-        high_water=high_water or datetime.now(UTC),
-        allowed=settings.lateness.allowed,
-        epoch=epoch.number,
-        written_at=datetime.now(UTC),
-        fingerprint=result_fingerprint(result),
-    )
     parts: dict[Cause, DataFrame] = {}
     counted: dict[Cause, int] = {"on_time": 0, "late": 0, "recompute": 0}
     if result.way == "engine":
@@ -182,6 +188,15 @@ def append_revisions(
         counted["on_time"] = parts["on_time"].count()
     if high_water is None:
         return
+    stamp = Stamp(
+        log_version=version,
+        high_water=high_water,
+        allowed=settings.lateness.allowed,
+        epoch=epoch.number,
+        batch=batch,
+        written_at=datetime.now(UTC),
+        fingerprint=result_fingerprint(result),
+    )
     found = repaired(spark, lake, result, settings, Slice(epoch, batch, previous, version, high_water))
     if found is not None:
         cause: Cause = "late" if result.way == "engine" else "recompute"

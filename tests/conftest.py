@@ -1,10 +1,13 @@
 """One Spark session for the whole run, and small lakes made of landing lines."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from patches import watched_patches
 from pyspark.sql import SparkSession
+from seeds import RESULTS, ROUNDS, SEED, choose_seed
 
 from lakehouse.lake import Lake, create_lake
 from lakehouse.session import spark_session
@@ -32,10 +35,56 @@ LONGEST_FIRST = (
 """Files that take minutes start first, so that no worker is left alone with one at the end."""
 
 
+COMPARED = "rows compared"
+
+
+def pytest_configure() -> None:
+    choose_seed()
+
+
+def pytest_report_header() -> str:
+    return f"laws: {SEED}={choose_seed()} repeats what they draw; {ROUNDS} and {RESULTS} are in tests/seeds.py"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The seed once more, and how many rows each law has compared: one that compares few proves little."""
+    compared: Counter[str] = Counter()
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            for name, count in getattr(report, "user_properties", []):
+                if name == COMPARED and report.when == "call":
+                    compared[report.nodeid] += count
+    if compared:
+        terminalreporter.section(f"laws, {SEED}={choose_seed()}")
+    for test, count in compared.items():
+        terminalreporter.write_line(f"{count:8} rows (key and window) compared: {test}")
+
+
+@pytest.fixture
+def judged(record_property: Callable[[str, object], None]) -> Iterator[Callable[[int], None]]:
+    """To be told how many rows were compared. None at all is a failure: the law was not tried."""
+    total = 0
+
+    def compared(rows: int) -> None:
+        nonlocal total
+        total += rows
+        record_property(COMPARED, rows)
+
+    yield compared
+    assert total > 0, "nothing was compared"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(
         key=lambda item: LONGEST_FIRST.index(item.path.name) if item.path.name in LONGEST_FIRST else len(LONGEST_FIRST)
     )
+
+
+@pytest.fixture(autouse=True)
+def _patches_are_used() -> Iterator[None]:
+    with watched_patches() as unused:
+        yield
+    assert not unused, f"patched, and called by nobody, so the test proves nothing: {sorted(unused)}"
 
 
 @pytest.fixture(scope="session")

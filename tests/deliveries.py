@@ -7,6 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from lakehouse.lake import Lake
+from lakehouse.landings import Landings
+
 START = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 
 
@@ -37,3 +40,8 @@ def land(landing: Path, name: str, lines: Iterable[str | bytes], *, modified: in
     second = len(list(landing.glob("*.jsonl"))) if modified is None else modified
     os.utime(draft, ns=(0, (1_700_000_000 + second) * 1_000_000_000))
     return draft.replace(landing / name)
+
+
+def note_landings(lake: Lake, landing: Path, *, files_per_batch: int) -> int:
+    """Note what has landed, once, an hour after the start; returns how many files that are."""
+    return Landings(lake, landing, files_per_batch=files_per_batch).note(lambda: START + timedelta(hours=1))

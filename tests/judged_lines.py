@@ -8,8 +8,10 @@ from deliveries import at
 
 NOT_UTF8 = "not UTF-8"
 EMPTY = "empty line"
+TOO_DEEP = "nested deeper than 100 levels"
 NOT_AN_OBJECT = "not a JSON object"
 FUTURE = "time in the future: more than 10 minutes after it was received"
+RECEIVED_LATER = "time in the future: received more than 10 minutes after the clock of ingestion"
 PAST = "time before the floor of 2000-01-01T00:00:00+00:00"
 LEAVE_OUT = object()
 
@@ -164,12 +166,28 @@ REJECTED: dict[str, tuple[str | bytes, str]] = {
     "the year 9999": (undated(occurred_at="9999-12-31T23:59:59.999Z"), FUTURE),
     "the year 2099": (line(occurred_at="2099-01-01T00:00:00Z", sent_at=LEAVE_OUT), FUTURE),
     "before 1970": (undated(occurred_at="1969-07-20T20:17:40Z"), PAST),
-    "the year 0": (undated(occurred_at="0000-01-01T00:00:00Z"), PAST),
+    "the year 1": (undated(occurred_at="0001-01-01T00:00:00Z"), PAST),
+    "the year 0": (undated(occurred_at="0000-01-01T00:00:00Z"), not_a_time()),
+    "before the year 1, by its zone": (undated(occurred_at="0001-01-01T00:30:00+01:00"), not_a_time()),
+    "after the year 9999, by its zone": (undated(occurred_at="9999-12-31T23:30:00-01:00"), not_a_time()),
+    "sent after the year 9999": (line(sent_at="9999-12-31T23:30:00-01:00"), not_a_time("sent_at")),
+    "received in the year 0": (line(received_at="0000-12-31T23:59:59Z"), not_a_time("received_at")),
+    "received in 2099": (line(received_at="2099-01-01T00:00:00Z", sent_at=LEAVE_OUT), RECEIVED_LATER),
+    "all in 2099": (
+        line(**dict.fromkeys(("occurred_at", "sent_at", "received_at"), "2099-01-01T00:00:00Z")),
+        RECEIVED_LATER,
+    ),
     "just before the floor": (undated(occurred_at="1999-12-31T23:59:59.999Z"), PAST),
     "just before the floor, by its zone": (undated(occurred_at="2000-01-01T00:59:59.999+01:00"), PAST),
     # depth
-    "1,500 levels": (nested(1500), NOT_AN_OBJECT),
-    "200,000 levels": (nested(200_000), NOT_AN_OBJECT),
+    "101 levels": (nested(100), TOO_DEEP),
+    "101 levels of objects": (line(extra="@").replace('"@"', '{"a": ' * 100 + "1" + "}" * 100), TOO_DEEP),
+    "101 levels in the id": (line(event_id="@").replace('"@"', "[" * 100 + "]" * 100), TOO_DEEP),
+    "985 levels": (nested(985), TOO_DEEP),
+    "1,500 levels": (nested(1500), TOO_DEEP),
+    "200,000 levels": (nested(200_000), TOO_DEEP),
+    "1,000 brackets that are not closed": ("[" * 1000, TOO_DEEP),
+    "half a line with 1,000 flat brackets": (line(extra=[[]] * 1000)[:-2], NOT_AN_OBJECT),
     # half a character: the log's UTF-8 cannot hold it, and two such ids would become one
     "half a surrogate pair as id": (line(event_id="@").replace("@", "\\ud800"), NOT_AN_OBJECT),
 }
@@ -195,7 +213,9 @@ ACCEPTED: dict[str, str] = {
     "a carriage return at the end": line() + "\r",
     "blanks around": f" \t {line()} \t",
     "unknown fields": line(extra={"a": [1, {"b": None}]}, colour="red"),
-    "100 levels": nested(100),
+    "100 levels": nested(99),
+    "1,000 brackets, flat": line(extra=[[{}]] * 1000),
+    "1,000 brackets in a text": line(extra='"[{\\' * 1000),
     "negative bubbles": line(bubbles=-12),
     "no bubbles": line(bubbles=0),
     "2**31 - 1": with_number(str(2**31 - 1)),

@@ -23,7 +23,7 @@ def with_first(events: DataFrame, known: DataFrame | None) -> DataFrame:
     """`events` with `copy`: null for a first arrival, else whether the content is that of the event the log has.
 
     `known` are the events of the log that share an id with these, if any. The first arrival wins, over any distance in
-    time.
+    time, and its event time with it: the stamps of another delivery may correct the clock by something else.
     """
     facts = F.struct(*content())
     so_far = Window.partitionBy("event_id").orderBy(*PLACE)

@@ -22,11 +22,15 @@ from .shape import earlier
 
 Cause = Literal["on_time", "late", "recompute"]
 
+BEFORE_THE_STREAM = -1
+"""The micro-batch of rows that a replay has computed in steps: they are there before the first one of their epoch."""
+
 _STAMPS = (
     StructField("cause", StringType()),
     StructField("deleted", BooleanType()),
     StructField("settled", BooleanType()),
     StructField("epoch", IntegerType()),
+    StructField("batch", LongType()),
     StructField("log_version", LongType()),
     StructField("written_at", TimestampType()),
     StructField("fingerprint", StringType()),
@@ -39,12 +43,17 @@ def changelog_schema(result: Result) -> StructType:
 
 @dataclass(frozen=True, kw_only=True)
 class Stamp:
-    """What the rows of one append have in common: the log version they are computed at, the mark there, and who wrote."""
+    """What the rows of one append have in common: the log version they are computed at, the mark there, and who wrote.
+
+    Rows were there at a moment of an epoch if their micro-batch was: other than the log version, its number grows with
+    every append, and other than a clock, it never goes back.
+    """
 
     log_version: int
     high_water: datetime
     allowed: timedelta
     epoch: int
+    batch: int
     written_at: datetime
     fingerprint: str
 
@@ -57,6 +66,7 @@ def stamped(revisions: DataFrame, result: Result, stamp: Stamp, *, cause: Cause)
         (~F.expr(result.present)).alias("deleted"),
         result.settled(earlier(F.lit(stamp.high_water), stamp.allowed)).alias("settled"),
         F.lit(stamp.epoch).cast("int").alias("epoch"),
+        F.lit(stamp.batch).cast("long").alias("batch"),
         F.lit(stamp.log_version).cast("long").alias("log_version"),
         F.lit(stamp.written_at).alias("written_at"),
         F.lit(stamp.fingerprint).alias("fingerprint"),
@@ -75,7 +85,7 @@ def folded(engine: DataFrame, result: Result) -> DataFrame:
 def ranking(changelog: DataFrame, result: Result, *, epoch: int, log_version: int) -> DataFrame:
     """The winning revision of each key as of `log_version`, deleted ones included."""
     winners = _winners(changelog.where(_known(epoch, log_version)), result, by=result.identity)
-    return winners if result.window.ends_by_itself else _outermost(winners, result)
+    return outermost(winners, result)
 
 
 def unsuperseded(
@@ -91,6 +101,11 @@ def unsuperseded(
     marked = changelog.withColumn("folds", F.coalesce(folds, F.lit(False)))
     first = _winners(marked.where("folds"), result, by=(*result.identity, "cause"))
     return marked.where("not folds").unionByName(first).select(*changelog.columns)
+
+
+def written_until(epoch: int, batch: int) -> Column:
+    """Whether a row was in the changelog when micro-batch `batch` of `epoch` had been written, wherever it lies now."""
+    return (F.col("epoch") < epoch) | ((F.col("epoch") == epoch) & (F.col("batch") <= batch))
 
 
 def _known(epoch: int, log_version: int) -> Column:
@@ -118,12 +133,17 @@ def precedence(result: Result) -> list[str]:
     return rank
 
 
-def _outermost(sessions: DataFrame, result: Result) -> DataFrame:
-    """Those that lie within no other of their key: none that starts earlier ends as late."""
-    earlier_ones = Window.partitionBy(*result.key).orderBy("window_start").rowsBetween(Window.unboundedPreceding, -1)
-    reached = F.max("window_end").over(earlier_ones)
+def outermost(rows: DataFrame, result: Result) -> DataFrame:
+    """Those that lie within no other of their key, where the ends are not fixed: none before ends as late.
+
+    Of two that start together the longer one comes first.
+    """
+    if result.window.ends_by_itself:
+        return rows
+    order = Window.partitionBy(*result.key).orderBy(F.col("window_start"), F.col("window_end").desc())
+    reached = F.max("window_end").over(order.rowsBetween(Window.unboundedPreceding, -1))
     outer = reached.isNull() | (reached < F.col("window_end"))
-    return sessions.withColumn("outer", outer).where("outer").drop("outer")
+    return rows.withColumn("outer", outer).where("outer").drop("outer")
 
 
 def kappa_view(changelog: DataFrame, result: Result, *, epoch: int, log_version: int) -> DataFrame:

@@ -1,4 +1,8 @@
-"""Device clocks: the event time that a line means, and the times that no event can have."""
+"""Clocks: the event time that a line means, and the times that no event can have.
+
+A device's clock may be wrong by years; what it says is corrected. The clock of ingestion is the one that no line can set, so
+every time that an event ends up with lies before it.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -29,9 +33,20 @@ class Clock:
         return F.timestamp_millis(corrected)
 
     def implausible(self) -> Column:
-        """Why the event time cannot be, or null. One phone from the year 2099 must not move the high-water mark."""
-        known = F.coalesce("received_at", "ingested_at")
-        latest = F.timestamp_millis(F.unix_millis(known) + F.lit(milliseconds(self.future_tolerance)))
-        future = F.lit(f"time in the future: more than {written(self.future_tolerance)} after it was received")
+        """Why its times cannot be those of an event, or null. One phone from the year 2099 must not move the high-water mark.
+
+        What was received at the latest was received when ingestion saw it: a line does not vouch for its own clock.
+        """
+        much = written(self.future_tolerance)
+        unreceived = F.lit(f"time in the future: received more than {much} after the clock of ingestion")
+        future = F.lit(f"time in the future: more than {much} after it was received")
         past = F.lit(f"time before the floor of {self.floor.isoformat()}")
-        return F.when(F.col("event_time") > latest, future).when(F.col("event_time") < F.lit(self.floor), past)
+        return (
+            F.when(self._ahead("received_at", of="ingested_at"), unreceived)
+            .when(self._ahead("event_time", of=F.least("received_at", "ingested_at")), future)
+            .when(F.col("event_time") < F.lit(self.floor), past)
+        )
+
+    def _ahead(self, moment: str, *, of: Column | str) -> Column:
+        """Whether a moment is later than another by more than the tolerance. In numbers, which do not overflow as times do."""
+        return F.unix_millis(moment) > F.unix_millis(of) + F.lit(milliseconds(self.future_tolerance))

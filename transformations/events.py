@@ -5,8 +5,8 @@
 
 `from_json` accepts more than it should: trailing garbage, numbers as ids, two objects on a line, 1.5 as 1. So a line is
 read twice: as a variant, whose types are those that the line itself has, and by `from_json` for the texts. A field is
-taken only if its type is right. (A variant could give the texts as well, but builds a cast for each value of each row.)
-Nothing is dropped here: a line that is no event gets a `reason` and keeps its bytes.
+taken only if the line's kind declares it and its type is right. (A variant could give the texts as well, but builds a cast
+for each value of each row.) Nothing is dropped here: a line that is no event gets a `reason` and keeps its bytes.
 
 The steps are SQL texts: the same steps as Column objects took a second of calls into the JVM for every micro-batch.
 """
@@ -18,16 +18,41 @@ from pyspark.sql import functions as F
 
 from .clock import Clock
 from .kind import COLUMN_TYPES, Field, Kind
-from .kinds import KINDS, fields
+from .kinds import KINDS, declaring, fields
 
 TIMES = ("occurred_at", "sent_at", "received_at")
-TIME_PATTERN = r"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d([.]\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)\\z"
+# Within the years 1 to 9999, in UTC as well: Python has no others, and a calendar that all readers share ends with them.
+TIME_PATTERN = (
+    r"^(?!0000|0001-01-01T.*[+]|9999-12-31T.*-)"
+    r"\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d([.]\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)\\z"
+)
+
+LEVELS = 100
+"""How deep a line may be nested, its own object counted. Every parser ends somewhere, and each elsewhere."""
+
+# Most lines have fewer brackets than levels. Of the others what is escaped goes first, which may be a quote, then the texts,
+# then a level at a time from within. No pattern repeats a group: on a long line Java's stack would overflow.
+_BRACKETS = (
+    r"""regexp_replace(regexp_replace(regexp_replace(value, '(?s)\\\\.', ''), '"[^"]*"', ''), '[^\\[\\]{}]+', '')"""
+)
+_INNERMOST = r"'\\[\\]|\\{\\}'"
+
+
+def _many_brackets(text: str) -> str:
+    return f"octet_length({text}) - octet_length(replace(replace({text}, '[', ''), '{{', '')) > {LEVELS}"
+
+
+_TOO_DEEP = f"""
+    if(is_valid_utf8(value) and {_many_brackets("value")},
+       aggregate(sequence(1, {LEVELS}), {_BRACKETS}, (rest, level) -> regexp_replace(rest, {_INNERMOST}, ''),
+                 rest -> rlike(rest, {_INNERMOST}) or {_many_brackets("rest")}), false) as too_deep
+"""
 
 # The parser ignores what follows a value. In an array with a sentinel behind it, trailing garbage or a second object shows
 # itself; the sentinel is the line's own hash, which no line can contain.
-_AS_ARRAY = (
-    """if(is_valid_utf8(value), try_parse_json(concat('[', value, ',"', md5(value), '"]')), null) as json_array"""
-)
+_AS_ARRAY = """
+    if(is_valid_utf8(value) and not too_deep, try_parse_json(concat('[', value, ',"', md5(value), '"]')), null) as json_array
+"""
 _SINGLE_OBJECT = """
     if(try_variant_get(json_array, '$[1]', 'string') = md5(value) and startswith(trim(leading ' \\t\\r' from value), '{'),
        try_variant_get(json_array, '$[0]', 'variant'), null) as json
@@ -41,15 +66,20 @@ def parsed(lines: DataFrame, clock: Clock, kinds: Iterable[Kind] = KINDS) -> Dat
     names = ("event_id", "kind", *TIMES, *declared)
     texts = ", ".join(f"{name} string" for name in names)
     types = (f"schema_of_variant(try_variant_get(json, '$.{name}', 'variant')) as {name}_type" for name in names)
-    values = (*map(_text, ("event_id", "kind")), *map(_time, TIMES), *map(_typed, declared.values()))
+    times_and_fields = (
+        *map(_time, TIMES),
+        *(_typed(field, declaring(kinds, field.name)) for field in declared.values()),
+    )
     return (
-        lines.selectExpr("*", _AS_ARRAY)
+        lines.selectExpr("*", _TOO_DEEP)
+        .selectExpr("*", _AS_ARRAY)
         .selectExpr("*", _SINGLE_OBJECT)
         .selectExpr("*", f"if(json is null, null, from_json(value, '{texts}')) as said", *types)
-        .selectExpr("*", *values)
+        .selectExpr("*", *map(_text, ("event_id", "kind")))
+        .selectExpr("*", *times_and_fields)
         .withColumn("event_time", clock.event_time())
         .withColumn("reason", F.coalesce(F.expr(_reason(kinds)), clock.implausible()))
-        .drop("json_array", "json", "said", *(f"{name}_type" for name in names))
+        .drop("too_deep", "json_array", "json", "said", *(f"{name}_type" for name in names))
     )
 
 
@@ -63,11 +93,16 @@ def _time(name: str) -> str:
     return f"if({name}_type = 'STRING' and rlike(said.{name}, '{TIME_PATTERN}'), {moment}, null) as {name}"
 
 
-def _typed(field: Field) -> str:
-    if field.type == "text":
-        return _text(field.name)
-    number = f"try_cast(said.{field.name} as {COLUMN_TYPES[field.type].simpleString()})"
-    return f"if({field.name}_type = 'BIGINT', {number}, null) as {field.name}"
+def _typed(field: Field, kinds: Iterable[str]) -> str:
+    """The value, if its type is right and the line is of a kind that has the field.
+
+    A column is shared by kinds: what a line of another kind says under that name means something else, if anything.
+    """
+    found, value = "STRING", f"said.{field.name}"
+    if field.type == "whole number":
+        found, value = "BIGINT", f"try_cast({value} as {COLUMN_TYPES[field.type].simpleString()})"
+    of_kind = ", ".join(f"'{kind}'" for kind in kinds)
+    return f"if(kind in ({of_kind}) and {field.name}_type = '{found}', {value}, null) as {field.name}"
 
 
 def _reason(kinds: tuple[Kind, ...]) -> str:
@@ -76,6 +111,7 @@ def _reason(kinds: tuple[Kind, ...]) -> str:
     return f"""case
         when not is_valid_utf8(value) then 'not UTF-8'
         when trim(both ' \\t\\r' from value) = '' then 'empty line'
+        when too_deep then 'nested deeper than {LEVELS} levels'
         when json is null then 'not a JSON object'
         {_complaints("event_id", "text", required=True)}
         when event_id = '' then 'missing field: event_id'

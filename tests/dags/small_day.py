@@ -4,12 +4,32 @@ Plain Python: it is imported by tests in both environments.
 """
 
 import json
+import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 DAY = "2026-03-01"
 START = datetime(2026, 3, 1, 10, tzinfo=UTC)
 POPS = 60
+PYTHON = Path(__file__).parents[2] / ".venv" / "bin" / "python"
+SPOIL = """
+import sys
+from pathlib import Path
+from deltalake import CommitProperties, DeltaTable
+
+table = DeltaTable(sys.argv[1])
+said = next(commit["userMetadata"] for commit in table.history() if "userMetadata" in commit)
+table.update(
+    updates={"bubbles": "bubbles + 1"}, commit_properties=CommitProperties(custom_metadata={"userMetadata": said})
+)
+with max(Path(sys.argv[1], "_delta_log").glob("*.json")).open("a") as commit:
+    commit.write("\\n")  # without one, Parity takes a commit for torn
+"""
+
+
+def spoil_batch(lake: Path) -> None:
+    """Make the scores of the batch layer wrong by a bubble: the stream differs from them until they are recomputed."""
+    subprocess.run([PYTHON, "-c", SPOIL, lake / "tables" / "batch_team_scores@1"], check=True)
 
 
 def land_small_day(landing: Path) -> None:

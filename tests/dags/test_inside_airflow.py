@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import typer
 from short_lived import SHORT_LIVED
 
 from cli.main import app
+from lakehouse.settings import Batch
 
 PROJECT = Path(__file__).parents[2]
 INSIDE = Path(__file__).parent / "inside"
@@ -47,6 +50,11 @@ def test_inside_airflow_all_tests_pass(tests: str, home: Path) -> None:
         cwd=INSIDE, env=environment(home), capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-5_000:]
+
+
+def test_the_report_reckons_with_the_schedule_that_the_batch_layer_has() -> None:
+    scheduled = re.search(r'CronPartitionTimetable\("(.+?)"', (PROJECT / "dags" / "batch_recompute.py").read_text())
+    assert scheduled is not None and scheduled[1] == "0 0 * * *" and Batch().every == timedelta(days=1)
 
 
 def test_every_command_of_a_dag_is_one_that_could_be_typed(home: Path) -> None:

@@ -19,13 +19,12 @@ import pytest
 from chromium import chromium, screenshot, seen, text_within
 from pyspark.sql import SparkSession
 from real_airflow import RealAirflow, started
-from small_day import DAY, land_small_day
+from small_day import DAY, land_small_day, spoil_batch
 
 from batch_layer.recompute import recompute
 from lakehouse.lake import create_lake
 from lakehouse.settings import load_settings
 from speed_layer.ingest import ingest
-from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
 
@@ -45,7 +44,6 @@ def airflow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> It
     land_small_day(landing)
     ingest(spark, lake, landing, settings)
     stream(spark, lake, [RESULT], settings)
-    legacy(spark, lake, settings)
     recompute(spark, lake, RESULT, settings)
     with started(directory / "home", lake.path, landing) as real:
         real.until(lambda: len(real.api("GET", "/dags")["dags"]) == 7)
@@ -142,21 +140,24 @@ def test_without_a_login_the_pages_are_refused(airflow: RealAirflow, page: str) 
 def test_the_api_refuses_what_the_form_refuses(airflow: RealAirflow) -> None:
     with pytest.raises(AssertionError, match="400 .*Invalid input for param first"):
         airflow.trigger("reconciliation", {"first": "yesterday"})
+    with pytest.raises(AssertionError, match="400 .*has no field 'unknown': nothing was queued"):
+        airflow.trigger("reconciliation", {"unknown": "x"})
 
 
 def test_a_difference_stays_failed_and_a_rejected_repair_is_recorded(
     airflow: RealAirflow, browser: "WebDriver"
 ) -> None:
-    run = airflow.trigger("reconciliation", {**SCORES, "candidate": "legacy"})
+    spoil_batch(airflow.lake)  # until the backfill of the next test
+    run = airflow.trigger("reconciliation", SCORES)
     assert airflow.ended("reconciliation", run)["state"] == "failed"
     assert airflow.tasks("reconciliation", run)["reconcile"]["try_number"] == 1
-    assert "The control and the batch layer differ" in airflow.log("reconciliation", run, "reconcile")
+    assert "The stream and the batch layer differ" in airflow.log("reconciliation", run, "reconcile")
 
     [asked] = airflow.until(lambda: airflow.runs("repair_after_reconciliation"))
     repair = asked["dag_run_id"]
     airflow.until(lambda: airflow.tasks(asked["dag_id"], repair).get("decision", {}).get("state") == "awaiting_input")
     browser.get(f"{airflow.address}/dags/{asked['dag_id']}/runs/{repair}/tasks/decision/required_actions")
-    text_within(browser, "The control and the batch layer differ")
+    text_within(browser, "The stream and the batch layer differ")
     screenshot(browser, "airflow-decision")
     _press(browser, "Reject")
     assert airflow.ended(asked["dag_id"], repair)["state"] == "success"

@@ -14,6 +14,7 @@ from typing import Any
 HERE = Path(__file__).parent
 GROUPS = (
     "test_kills.py",
+    "test_half_written.py",
     "test_checkpoints.py",
     "test_instances.py",
     "test_delivery_faults.py",

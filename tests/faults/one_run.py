@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -20,6 +20,7 @@ from transformations.result import Result
 SCORES, SESSIONS, HOT = (catalogue()[name] for name in ("team_scores", "player_sessions", "hot_minutes"))
 """A tumbling window and a session, which the engine computes, and a sliding window, which is recomputed."""
 FUTURE = "time in the future: more than 10 minutes after it was received"
+RECEIVED_LATER = "time in the future: received more than 10 minutes after the clock of ingestion"
 BEFORE_2000 = "time before the floor of 2000-01-01T00:00:00+00:00"
 
 
@@ -36,7 +37,7 @@ def one_run(
     settings: Settings,
     *,
     files_per_batch: int | None = None,
-    clock: Callable[[int], datetime] | None = None,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> None:
     """Ingest what has landed, and let the streams catch up."""
     ingest(spark, lake, landing, settings, files_per_batch=files_per_batch, clock=clock)

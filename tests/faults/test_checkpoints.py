@@ -142,9 +142,9 @@ def test_of_ingestion_in_the_middle_of_a_micro_batch_an_hour_ago(
     with monkeypatch.context() as patched:
         patched.setattr(speed_layer.intake, "append_events", crash)
         with pytest.raises(StreamFailed):
-            ingest(spark, lake, landing, settings, clock=lambda _: now)
+            ingest(spark, lake, landing, settings, clock=lambda: now)
     shutil.rmtree(lake.checkpoint("ingest"))
-    ingest(spark, lake, landing, settings, rebuild=True, clock=lambda _: now + timedelta(hours=1))
+    ingest(spark, lake, landing, settings, rebuild=True, clock=lambda: now + timedelta(hours=1))
     assert set(lines(spark, lake).values()) == {1}
     assert [row.event_id for row in read_table(spark, lake, EVENTS).collect()] == ["sound"]
     observe(

@@ -1,6 +1,7 @@
 """Clocks: the clock of ingestion steps back and forth
 
-It judges what does not say when it was received, and it is written beside every line. It orders nothing.
+It bounds every time in a line, also the one at which the line says that it was received, and is written beside every line. It
+orders nothing.
 """
 
 from collections import Counter
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from deliveries import START, at, heartbeat, land, pop
 from observations import Observe
-from one_run import FUTURE, SCORES, ids, one_run, reasons, repairs
+from one_run import FUTURE, RECEIVED_LATER, SCORES, ids, one_run, reasons, repairs
 from proof import proven
 from pyspark.sql import SparkSession
 
@@ -30,8 +31,8 @@ from transformations.durations import iso, to_millis
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
-def standing_at(moment: datetime) -> Callable[[int], datetime]:
-    return lambda _: moment
+def standing_at(moment: datetime) -> Callable[[], datetime]:
+    return lambda: moment
 
 
 def assert_in_order(spark: SparkSession, lake: Lake) -> None:
@@ -52,7 +53,7 @@ def clocks(spark: SparkSession, lake: Lake) -> dict[int, int]:
     return {batch: time for batch, (time,) in found.items()}
 
 
-def test_a_clock_that_steps_back_by_an_hour_rejects_what_is_undated_and_a_requeue_brings_it_back(
+def test_a_clock_that_steps_back_by_an_hour_rejects_what_is_ahead_of_it_and_a_requeue_brings_it_back(
     spark: SparkSession, lake: Lake, landing: Path, settings: Settings, observe: Observe
 ) -> None:
     steps = [START + 2 * HOUR, START + HOUR, START + 2 * HOUR + timedelta(minutes=5)]
@@ -64,11 +65,11 @@ def test_a_clock_that_steps_back_by_an_hour_rejects_what_is_undated_and_a_requeu
     for number, (moment, lines) in enumerate(zip(steps, files, strict=True)):
         land(landing, f"{number}.jsonl", lines)
         one_run(spark, lake, landing, [SCORES], settings, clock=standing_at(moment))
-    assert reasons(spark, lake) == Counter({FUTURE: 2})
-    assert ids(spark, lake, "events") == ["dated", "first", "late", "right again", "second", "third"]
+    assert reasons(spark, lake) == Counter({FUTURE: 2, RECEIVED_LATER: 1})
+    assert ids(spark, lake, "events") == ["first", "late", "right again", "second", "third"]
     assert clocks(spark, lake) == dict(enumerate(map(to_millis, steps)))
     tolerant = settings.model_copy(update={"clock": ClockTolerances(future=2 * HOUR)})
-    assert requeue(spark, lake, tolerant) == Requeued(accepted=2, copies=0, waiting=0)
+    assert requeue(spark, lake, tolerant) == Requeued(accepted=3, copies=0, waiting=0)
     land(landing, "3.jsonl", [heartbeat("later", 9000)])
     one_run(spark, lake, landing, [SCORES], settings)
     assert_in_order(spark, lake)
@@ -76,9 +77,9 @@ def test_a_clock_that_steps_back_by_an_hour_rejects_what_is_undated_and_a_requeu
     assert (verdict.results[0].late_events, repairs(lake, SCORES)) == (1, 1)
     observe(
         "The clock of ingestion steps back by an hour",
-        "2 lines that do not say when they were received are taken for lines from the future and are in quarantine; those that "
-        "say it are judged by that. `parity requeue` with a tolerance of two hours brings both back. Order and mark go on, 1 "
-        f"event is late, and {verdict.results[0].equal} settled keys agree.",
+        "3 lines from after what it shows are taken for lines from the future and are in quarantine, also the one that says when "
+        "it was received: no line vouches for its own clock. `parity requeue` with a tolerance of two hours brings them back. "
+        f"Order and mark go on, 1 event is late, and {verdict.results[0].equal} settled keys agree.",
     )
 
 
@@ -147,6 +148,6 @@ def test_a_retry_by_another_clock_puts_each_line_into_one_table(
     way = "forward" if step > timedelta() else "back"
     observe(
         f"The clock steps {way} by a day between two attempts of a micro-batch, the first of which died half-way",
-        "The second attempt judges by the clock of the first, which the commits of the lines put aside have kept: each of the 6 "
+        "The second attempt judges by the clock at which the files were noted, which their manifest has kept: each of the 6 "
         f"lines is in one table once, and {verdict.results[0].equal} settled keys agree.",
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from deliveries import land, pop
+from deliveries import land, note_landings, pop
 from landing_strikes import SOUND, nothing_written, strike
 from observations import Observe
 from one_run import SCORES, ids, one_run
@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from lakehouse.errors import ParityError, StreamFailed
 from lakehouse.lake import Lake
-from lakehouse.landings import landed, note_landings
+from lakehouse.landings import landed
 from lakehouse.settings import Settings
 from speed_layer.ingest import ingest
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from deliveries import heartbeat, land, pop
+from deliveries import heartbeat, land, note_landings, pop
 from landing_strikes import MOMENTS, SOUND, nothing_written, strike
 from observations import Observe
 from one_run import SCORES, ids, one_run, reasons
@@ -20,7 +20,6 @@ import speed_layer.intake
 from lakehouse.commits import newest
 from lakehouse.errors import ParityError, StreamFailed
 from lakehouse.lake import Lake
-from lakehouse.landings import note_landings
 from lakehouse.log import position
 from lakehouse.settings import Settings
 from speed_layer.ingest import ingest

@@ -71,12 +71,12 @@ def test_a_file_is_refused_and_left_alone(tmp_path: Path) -> None:
     assert file.read_text() == "mine"
 
 
-@pytest.mark.parametrize("found", [2, "1", None])
+@pytest.mark.parametrize("found", [1, 3, "2", None])
 def test_a_lake_of_another_format_is_refused(tmp_path: Path, found: object) -> None:
     create_lake(tmp_path / "lake")
     (tmp_path / "lake" / MARKER).write_text(json.dumps({"format": found}))
     for opened in (open_lake, create_lake):
-        with pytest.raises(NotALake, match=f"format {found!r}; this Parity reads format 1"):
+        with pytest.raises(NotALake, match=f"format {found!r}; this Parity reads format 2"):
             opened(tmp_path / "lake")
 
 

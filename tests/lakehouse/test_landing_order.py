@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from deliveries import START, heartbeat, land, pop
+from deliveries import START, heartbeat, land, note_landings, pop
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
-from lakehouse.landings import landed, manifests, note_landings
+from lakehouse.landings import landed, manifests
 from reconciliation.audit import landed_in
 from speed_layer.lines import numbered, read_lines
 

@@ -68,7 +68,7 @@ def test_an_unknown_section_is_refused_with_the_known_ones_named(refusal) -> Non
     said = refusal("[latenes]\n")
     assert "latenes: there is no such setting" in said
     assert (
-        "Known here: lateness, windows, clock, reconciliation, retention, ingestion, stream, quality, serving, spark."
+        "Known here: lateness, windows, clock, reconciliation, retention, ingestion, stream, batch, quality, serving, spark."
         in said
     )
 

@@ -1,10 +1,9 @@
-"""Generated logs, written commit by commit as ingestion would, and a plain-Python answer to what they mean.
+"""Logs, written commit by commit as ingestion would, and a plain-Python answer to what they mean.
 
-Nothing here uses the transformations: order, high-water mark, windows and sums are computed a second time.
-A row is a tuple: key columns, start and end of the window, values. Times are aware datetimes in UTC.
+Logs to try come from worlds.py. Nothing here uses the transformations: order, high-water mark, windows and sums are
+computed a second time. A row is a tuple: key columns, start and end of the window, values. Times are aware datetimes in UTC.
 """
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from functools import partial
 from itertools import chain, pairwise
 
 from deliveries import START
-from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.lake import Lake
@@ -43,6 +41,9 @@ WINDOWS: dict[str, dict[str, timedelta]] = {
 """Short ones: a log of a few dozen arrivals crosses many edges."""
 GOAL = 500
 STREAK = 10
+GAP, WITHIN = 6_000, 20_000
+SIZES = [10_000, 10_000, 20_000, 30_000, 300_000]
+"""The same in milliseconds, for edges."""
 
 
 @dataclass(frozen=True)
@@ -77,60 +78,6 @@ class Arrival:
 Log = Sequence[Sequence[Arrival]]
 Row = tuple[object, ...]
 
-GRID = 500
-STEPS = [0, 0, 1, 500, 1000, 1000, 2500, 5000]
-LAGS = [0] * 10 + [1, 1, 4000, 5000, 6000, 10_000, 20_000, 20_000, 30_000, 35_000, 90_000]
-UNTIL_CLICK = [0, 1, 4000, 10_000, 20_000, 20_000, 20_001, -1]
-KINDS = ["bubbles_popped"] * 14 + ["offer_shown"] * 2 + ["offer_clicked"] * 2 + ["league_changed"] * 2 + ["heartbeat"]
-
-
-@st.composite
-def commits(draw: st.DrawFn, *, least: int = 2, most: int = 5) -> list[list[Arrival]]:
-    """Commits of arrivals: time goes on, most arrive at once, some far behind.
-
-    A step of a millisecond is made good by the next larger one: otherwise no later time would lie on an edge again.
-    """
-    found: list[list[Arrival]] = []
-    shown: list[Arrival] = []
-    now = draw(st.sampled_from([0, 90_000, 270_000]))
-    for number in range(draw(st.integers(least, most))):
-        commit = []
-        for place in range(draw(st.integers(1, 20))):
-            step = draw(st.sampled_from(STEPS))
-            now = now + step if step < GRID else now // GRID * GRID + step
-            arrival = draw(_arrival(f"{number}-{place}", max(now - draw(st.sampled_from(LAGS)), 0), shown))
-            if arrival.kind == "offer_shown":
-                shown.append(arrival)
-            now = max(now, arrival.millis)
-            commit.append(arrival)
-        found.append(commit)
-    return found
-
-
-@st.composite
-def _arrival(draw: st.DrawFn, event_id: str, millis: int, shown: list[Arrival]) -> Arrival:
-    """An event of any kind at this time; a click mostly follows one of the offers that were shown, at its own distance."""
-    kind = draw(st.sampled_from(KINDS))
-    if kind == "heartbeat":
-        return Arrival(event_id, millis, kind=kind)
-    if kind == "offer_clicked" and (offer := draw(st.sampled_from([None, *shown, *shown]))):
-        clicked_at = max(offer.millis + draw(st.sampled_from(UNTIL_CLICK)), 0)
-        return dataclasses.replace(offer, event_id=event_id, millis=clicked_at, kind=kind)
-    player = draw(st.sampled_from(["alice", "alice", "alice", "alice", "bob", "carol"]))  # often one: streaks fill up
-    if kind in ("offer_shown", "offer_clicked"):
-        offered = draw(st.sampled_from(["o1", "o1", "o2", "o3"]))
-        return Arrival(event_id, millis, player=player, kind=kind, offer=offered)
-    if kind == "league_changed":
-        return Arrival(event_id, millis, player=player, kind=kind, league=draw(st.sampled_from(["bronze", "gold"])))
-    return Arrival(
-        event_id,
-        millis,
-        team=draw(st.sampled_from(["blue", "red"])),
-        player=player,
-        bubbles=draw(st.sampled_from([-150, -20, 1, 7, 250, 400])),
-        reaction_ms=draw(st.sampled_from([None, 0, 120, 231, 231, 407, 1999])),
-    )
-
 
 def write_log(spark: SparkSession, lake: Lake, log: Log, *, horizon: timedelta) -> None:
     """Append each commit that the log does not have yet, with what ingestion says of it."""
@@ -150,20 +97,15 @@ def write_log(spark: SparkSession, lake: Lake, log: Log, *, horizon: timedelta) 
         if batch <= written:
             continue
         said = position(lake).after(
-            batch, events=len(rows), latest=max(a.event_time for a in commit), duplicates=0, quarantined=0
+            batch,
+            events=len(rows),
+            latest=max((a.event_time for a in commit), default=None),
+            duplicates=0,
+            quarantined=0,
         )
         frame = spark.createDataFrame(rows, SCHEMAS[EVENTS])
         append(spark, lake, EVENTS, frame, transaction=Transaction("ingest", batch), metadata=said)
         assert mark is not None and said["high_water"] == to_millis(mark)
-
-
-def renumbered(arrivals: Sequence[Arrival], sizes: Sequence[int]) -> list[list[Arrival]]:
-    """The arrivals in this order, cut into commits of these sizes; ids stay with their arrivals."""
-    rest, cut = list(arrivals), []
-    for size in sizes:
-        cut.append([dataclasses.replace(arrival) for arrival in rest[:size]])
-        rest = rest[size:]
-    return [commit for commit in cut if commit]
 
 
 def marks(log: Log) -> Iterator[tuple[int, Arrival, datetime]]:
@@ -173,15 +115,6 @@ def marks(log: Log) -> Iterator[tuple[int, Arrival, datetime]]:
         for arrival in commit:
             mark = arrival.event_time if mark is None else max(mark, arrival.event_time)
             yield number, arrival, mark
-
-
-def on_time(log: Log, allowed: timedelta) -> list[list[Arrival]]:
-    """The log without what is late for `WINDOW`: it had ended at or before the mark less the allowed lateness."""
-    kept: list[list[Arrival]] = [[] for _ in log]
-    for number, arrival, mark in marks(log):
-        if _floor(arrival.event_time, WINDOW) + WINDOW > mark - allowed:
-            kept[number].append(arrival)
-    return kept
 
 
 def _floor(moment: datetime, size: timedelta) -> datetime:

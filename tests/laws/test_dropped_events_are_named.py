@@ -3,9 +3,9 @@
 from datetime import timedelta
 
 import pytest
+from judging import fresh_lake
 from logs import WINDOWS, Arrival, exact, on_time_answer, rows_of, write_log
 from pyspark.sql import SparkSession
-from test_layers_agree import fresh_lake
 
 from batch_layer.recompute import recompute
 from lakehouse.batches import Interval

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 import reconciliation.reconcile
 import speed_layer.stream
 from batch_layer.recompute import recompute
-from lakehouse.batches import Coverage
+from lakehouse.batches import Coverage, computed
 from lakehouse.errors import StreamFailed
 from lakehouse.lake import Lake, create_lake, open_lake
 from lakehouse.settings import Settings, Stream, load_settings
@@ -95,16 +95,19 @@ def test_a_recompute_that_ends_during_the_comparison_does_not_show(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was computed at an older version of the log: taken for the answer at the pinned one, it would differ."""
-    honest = reconciliation.reconcile.coverage
+    honest, ended = reconciliation.reconcile.computed, []
 
     def overtaken(*arguments: Any) -> list[Coverage]:
         covered = honest(*arguments)
         recompute(spark, lake, TEAM_SCORES, SETTINGS, log_version=1)
+        ended.append(covered)
         return covered
 
-    monkeypatch.setattr(reconciliation.reconcile, "coverage", overtaken)
+    monkeypatch.setattr(reconciliation.reconcile, "computed", overtaken)
     verdict = judged(spark, lake)
     assert (verdict.status, verdict.results[0].equal) == ("agree", 3)
+    assert len(ended) == 1, "what batch had computed is asked once, or two answers could be mixed"
+    assert computed(lake, TEAM_SCORES)[0].log_version == 1
 
 
 def test_a_lost_event_is_found_and_named(spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,123 +1,31 @@
 """The law of the project: on any log, at any version, in any cut into micro-batches, the stream equals batch.
 
 Every result of the catalogue, in the way that its declaration names and, where that is the engine's, also recomputed.
+A log holds twenty worlds side by side (worlds.py); each is an example. The stream is stopped and started again on the way,
+and one micro-batch dies at a drawn moment: a restart changes nothing.
 """
 
 import itertools
-import random
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
-from functools import partial, reduce
-from pathlib import Path
+from datetime import timedelta
 
-from hypothesis import HealthCheck, Phase, example, given, note
-from hypothesis import settings as budget
-from hypothesis import strategies as st
-from logs import (
-    ANSWERS,
-    WINDOWS,
-    Arrival,
-    Log,
-    Row,
-    commits,
-    exact,
-    on_time_answer,
-    plain,
-    renumbered,
-    rows_of,
-    settled,
-    write_log,
-)
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+import pytest
+from judging import RESULTS, Policy, agree, check, configured, drawn, fresh_lake, streamed, written_twice
+from logs import ANSWERS, Arrival, rows_of, write_log
+from pyspark.sql import SparkSession
+from seeds import chance, rounds
+from worlds import ALLOWED, beside, cut_again, generated, staggered
 
-from lakehouse.changelogs import Boundary, boundaries, mark, read_changelog, read_kappa, settled_before
+from lakehouse.changelogs import boundaries, read_kappa
 from lakehouse.identity import live_epoch
-from lakehouse.lake import Lake, create_lake
 from lakehouse.log import log_at, newest_version
-from lakehouse.settings import Lateness, Settings, Stream, load_settings
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
-from transformations.changelog import ranking
-from transformations.result import Result
 
-RESULTS = list(catalogue(WINDOWS).values())
 ENGINES = [result for result in RESULTS if result.way == "engine"]
-ALLOWED = st.sampled_from([timedelta(0), timedelta(seconds=5), timedelta(seconds=5), timedelta(seconds=30)])
-# An example costs many seconds, so a failure is printed as it is: shrinking it would take an hour.
-FEW = partial(
-    budget,
-    deadline=None,
-    derandomize=True,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
-
-
-def configured(allowed: timedelta, commits_per_batch: int) -> Settings:
-    return load_settings().model_copy(
-        update={"lateness": Lateness(allowed=allowed), "stream": Stream(commits_per_batch=commits_per_batch)}
-    )
-
-
-def rows_at(found: Sequence[Boundary], result: Result, view: Callable[[Boundary], DataFrame]) -> dict[int, set[Row]]:
-    """What a view says at each boundary, by its micro-batch, in one Spark job for all."""
-    frames = [view(at).select(*exact(result), F.lit(at.batch)) for at in found]
-    said: dict[int, set[Row]] = {at.batch: set() for at in found}
-    for *row, batch in reduce(DataFrame.union, frames).collect():
-        assert plain(row) not in said[batch], f"{result.name} has a row twice: {row}"
-        said[batch].add(plain(row))
-    return said
-
-
-def fresh_lake() -> Lake:
-    return create_lake(Path(tempfile.mkdtemp()) / "lake")
-
-
-def own_rows(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:
-    """What the engine says before any repair."""
-    own = read_changelog(spark, lake, result, at).where("cause = 'on_time'")
-    return ranking(own, result, epoch=at.epoch, log_version=at.log_version).where("not deleted")
-
-
-def check(spark: SparkSession, lake: Lake, result: Result, log: Log, allowed: timedelta) -> None:
-    """The view at every boundary is the plain answer; before any repair the engine's is the one over what was in time.
-
-    An engine that tells results once is asked for those that it can have told.
-    """
-    found = boundaries(lake, result, live_epoch(lake, result))
-    assert found[0].log_version == newest_version(lake)
-    views = rows_at(found, result, partial(read_kappa, spark, lake, result))
-    # A wrong row stays in the changelog, so the engine's are looked at once, at the end.
-    alone = rows_at(found[:1], result, partial(own_rows, spark, lake, result)) if result.way == "engine" else {}
-    once = result.way == "engine" and result.window.mode == "append"
-    for at in found:
-        note(f"{result.name} ({result.way}) at log version {at.log_version}, micro-batch {at.batch}")
-        before = settled_before(mark(lake, at.log_version), allowed, at)
-
-        def told(rows: set[Row], before: datetime = before) -> set[Row]:
-            return {row for row in rows if settled(result.name, row, before)} if once else rows
-
-        so_far = log[: at.log_version]  # version 0 made the table, so commit n of the log is version n + 1
-        assert told(views[at.batch]) == told(ANSWERS[result.name](so_far))
-        if at.batch in alone:
-            assert told(alone[at.batch]) == told(on_time_answer(result.name, so_far, allowed))
-
-
-def check_all(spark: SparkSession, results: Sequence[Result], log: Log, allowed: timedelta, cut: int) -> None:
-    """The stream runs twice, the second time from its checkpoint."""
-    chosen, lake = configured(allowed, cut), fresh_lake()
-    write_log(spark, lake, log[:2], horizon=chosen.retention.horizon)
-    stream(spark, lake, results, chosen)
-    write_log(spark, lake, log, horizon=chosen.retention.horizon)
-    stream(spark, lake, results, chosen)
-    for result in results:
-        check(spark, lake, result, log, allowed)
-        batch = result.of(log_at(spark, lake, newest_version(lake)))
-        assert rows_of(batch, result) == ANSWERS[result.name](log)
-
+WITHOUT_A_KEY = [result for result in RESULTS if not result.grouping and "bubbles_popped" in result.kinds]
+RECOMPUTED = [result for result in RESULTS if result.way == "recompute"]
+Judged = Callable[[int], None]
 
 LATE_ON_THE_EDGE = [
     [
@@ -142,42 +50,104 @@ LATE_ON_THE_EDGE = [
 ]
 
 
-@FEW(max_examples=1)
-@given(log=commits(least=3, most=3), allowed=ALLOWED, cut=st.integers(1, 3))
-@example(log=LATE_ON_THE_EDGE, allowed=timedelta(seconds=5), cut=2)
+@pytest.mark.parametrize("round", rounds())
+def test_beside_the_edges_that_are_known_every_result_equals_batch(
+    spark: SparkSession, round: int, judged: Judged
+) -> None:
+    """The log that was made by hand, with twenty worlds beside it, for every result of the catalogue."""
+    rng, allowed = chance("edges", round), timedelta(seconds=5)
+    log, lake, results = beside(LATE_ON_THE_EDGE, rng, allowed), fresh_lake(), drawn(rng, RESULTS, len(RESULTS))
+    streamed(spark, lake, results, log, configured(allowed, 2), rng, dies_at="stream.appended")
+    for result in results:
+        judged(check(spark, lake, result, log, allowed))
+        batch = rows_of(result.of(log_at(spark, lake, newest_version(lake))), result)
+        judged(agree(batch, ANSWERS[result.name](log), f"{result.name}, batch", log))
+
+
+@pytest.mark.parametrize("round", rounds())
 def test_on_any_log_at_any_version_in_any_cut_the_stream_equals_batch(
-    spark: SparkSession, log: list[list[Arrival]], allowed: timedelta, cut: int
+    spark: SparkSession, round: int, judged: Judged
 ) -> None:
-    check_all(spark, RESULTS, log, allowed, cut)
+    rng = chance("agree", round)
+    allowed, cut = rng.choice(ALLOWED), rng.choice([1, 2])
+    log, lake, results = generated(rng, allowed), fresh_lake(), drawn(rng, RESULTS, 4)
+    streamed(spark, lake, results, log, configured(allowed, cut), rng)
+    for result in results:
+        judged(check(spark, lake, result, log, allowed))
 
 
-@FEW(max_examples=1)
-@given(log=commits(least=3, most=3), allowed=ALLOWED, cut=st.integers(1, 2))
+@pytest.mark.parametrize("round", rounds())
 def test_what_the_engine_computes_can_be_recomputed_just_as_well(
-    spark: SparkSession, log: list[list[Arrival]], allowed: timedelta, cut: int
+    spark: SparkSession, round: int, judged: Judged
 ) -> None:
-    check_all(spark, [replace(result, way="recompute") for result in ENGINES], log, allowed, cut)
+    rng = chance("recompute", round)
+    allowed, cut = rng.choice(ALLOWED), rng.choice([1, 2])
+    log, lake = generated(rng, allowed), fresh_lake()
+    results = [replace(result, way="recompute") for result in drawn(rng, ENGINES, 3)]
+    streamed(spark, lake, results, log, configured(allowed, cut), rng)
+    for result in results:
+        judged(check(spark, lake, result, log, allowed))
 
 
-@FEW(max_examples=1)
-@given(log=commits(least=2, most=3), seed=st.randoms(use_true_random=False))
+@pytest.mark.parametrize("round", rounds())
 def test_the_order_of_arrival_is_irrelevant_and_a_replay_rebuilds_the_same(
-    spark: SparkSession, log: list[list[Arrival]], seed: random.Random
+    spark: SparkSession, round: int, judged: Judged
 ) -> None:
-    """Under a heartbeat far ahead everything is settled, so every result has to be the plain answer."""
-    chosen = configured(timedelta(seconds=5), 1000)
+    """Under a heartbeat far ahead everything is settled, so what two orders give has to be one and the same.
+
+    Shuffled over all of the log: most rows of the second order are late. It is then rebuilt from the log alone.
+    """
+    rng = chance("order", round)
+    allowed = rng.choice(ALLOWED)
+    log = generated(rng, allowed, commits=3)
     shuffled = list(itertools.chain(*log))
-    seed.shuffle(shuffled)
+    rng.shuffle(shuffled)
     end = [Arrival("end", 3_600_000, kind="heartbeat")]
-    lake = fresh_lake()
-    write_log(
-        spark, lake, [*renumbered(shuffled, [len(commit) for commit in log]), end], horizon=chosen.retention.horizon
-    )
-    again = [result for result in RESULTS if result.name in ("team_scores", "player_sessions", "league_scores")]
-    for results, rebuild in ((RESULTS, False), (again, True)):
-        stream(spark, lake, results, chosen, rebuild=rebuild)
+    results = [*drawn(rng, ENGINES, 2), *drawn(rng, RECOMPUTED, 1)]
+    orders = {"as it was": ([*log, end], 2), "shuffled": ([*cut_again(shuffled, rng, 3), end], rng.choice([1, 1000]))}
+    for name, (order, cut) in orders.items():
+        lake, chosen = fresh_lake(), configured(allowed, cut)
+        write_log(spark, lake, order, horizon=chosen.retention.horizon)
+        for rebuild in (False, True) if name == "shuffled" else (False,):
+            stream(spark, lake, results, configured(allowed, 1000) if rebuild else chosen, rebuild=rebuild)
+            for result in results:
+                [at, *_] = boundaries(lake, result, live_epoch(lake, result))
+                assert at.epoch == (2 if rebuild else 1)
+                found = rows_of(read_kappa(spark, lake, result, at), result)
+                what = f"{result.name}, {name}, epoch {at.epoch}"
+                judged(agree(found, ANSWERS[result.name](log), what, order))
+                assert written_twice(spark, lake, result, at).isEmpty()
+
+
+@pytest.mark.parametrize("round", rounds())
+def test_under_drop_the_answer_is_that_over_what_was_in_time_in_any_cut(
+    spark: SparkSession, round: int, judged: Judged
+) -> None:
+    """Lateness is written into the log, so no cut can change what is dropped. (With nothing allowed, all of it would be.)"""
+    rng = chance("drop", round)
+    allowed = rng.choice([each for each in ALLOWED if each])
+    log = generated(rng, allowed)
+    results = [*drawn(rng, RECOMPUTED, 3), *drawn(rng, ENGINES, 1)]
+    for cut in (1, 1000):
+        lake, chosen = fresh_lake(), configured(allowed, cut, policy="drop")
+        write_log(spark, lake, log, horizon=chosen.retention.horizon)
+        stream(spark, lake, results, chosen)
         for result in results:
-            [at, *_] = boundaries(lake, result, live_epoch(lake, result))
-            assert at.epoch == (2 if rebuild else 1)
-            note(f"{result.name} in epoch {at.epoch}")
-            assert rows_of(read_kappa(spark, lake, result, at), result) == ANSWERS[result.name](log)
+            judged(check(spark, lake, result, log, allowed, policy="drop"))
+
+
+@pytest.mark.parametrize("round", rounds())
+@pytest.mark.parametrize("policy", ["correct", "drop"])
+def test_what_few_rows_touch_is_right_under_either_policy(
+    spark: SparkSession, round: int, policy: Policy, judged: Judged
+) -> None:
+    """For results whose cells are stretches of time: no other row repairs what one has left wrong."""
+    rng = chance(f"few rows, {policy}", round)
+    log, allowed = staggered(rng)
+    results = drawn(rng, [result for result in WITHOUT_A_KEY if result.way == "recompute"], 1)
+    results += drawn(rng, [result for result in WITHOUT_A_KEY if result.way == "engine"], 1)
+    lake, chosen = fresh_lake(), configured(allowed, 1, policy=policy)
+    write_log(spark, lake, log, horizon=chosen.retention.horizon)
+    stream(spark, lake, results, chosen)
+    for result in results:
+        judged(check(spark, lake, result, log, allowed, policy=policy))

@@ -1,25 +1,23 @@
 """Streams and answers that nobody here wrote: another engine's own test cases, through landing files and the commands.
 
-The cases are those of ArroyoSystems/arroyo, `crates/arroyo-sql-testing` (Apache-2.0 or MIT); see cases/README.md.
+The cases are in outside_cases.py.
 """
 
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from deliveries import land
+from outside_cases import CARS, Row, cars, case, impulse
 from typer.testing import CliRunner
 
 from cli.main import app
 
-CASES = Path(__file__).parent / "cases"
 pytestmark = pytest.mark.usefixtures("spark")
-Row = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)
@@ -27,10 +25,6 @@ def _own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("PARITY_")]:
         monkeypatch.delenv(name)
-
-
-def case(name: str) -> list[Row]:
-    return [json.loads(line) for line in (CASES / name).read_text().splitlines()]
 
 
 def parity(*command: str | Path) -> str:
@@ -71,22 +65,6 @@ def moment(text: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-CARS = 2000  # of 7,932: by the minute, each counts in sixty windows. All of them agree too; that took nine minutes
-
-
-def cars() -> Iterator[Row]:
-    """Drivers are players, the two kinds of events teams."""
-    for number, row in enumerate(case("input_cars.jsonl")[:CARS]):
-        yield {
-            "event_id": f"car-{number}",
-            "kind": "bubbles_popped",
-            "player_id": f"{row['driver_id']:04d}",
-            "team_id": row["event_type"],
-            "bubbles": 1,
-            "occurred_at": row["timestamp"],
-        }
-
-
 def test_cars_by_the_hour_and_in_the_last_hour() -> None:
     settings = """
         [lateness]
@@ -122,20 +100,6 @@ def test_cars_by_the_hour_and_in_the_last_hour() -> None:
                 windows[window].append((row["events"], int(row["player_id"])))
         first = {(*window, driver, count) for window, rows in windows.items() for count, driver in [max(rows)]}
         assert first == most_active
-
-
-def impulse() -> Iterator[Row]:
-    for row in case("input_impulse.jsonl"):
-        counter = row["counter"]
-        yield {
-            "event_id": f"impulse-{counter}",
-            "kind": "bubbles_popped",
-            "player_id": str(0 if counter % 10 == 0 else counter),
-            "team_id": "all",
-            "bubbles": 1,
-            "occurred_at": row["timestamp"],
-        }
-    yield {"event_id": "end", "kind": "heartbeat", "occurred_at": "2023-10-09T18:00:00Z"}
 
 
 def test_sessions_of_the_impulse() -> None:

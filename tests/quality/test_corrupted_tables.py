@@ -50,6 +50,12 @@ CASES: dict[str, tuple[Callable[[Lake], None], str, set[str]]] = {
     "a pop has no team": (
         changed("events", where("event_id", "c", team_id=None)), "events", {"bubbles_popped is complete"},
     ),
+    "a pop has the field of another kind": (
+        changed("events", where("event_id", "c", league="gold")), "events", {"events have the fields of their kind"},
+    ),
+    "a heartbeat has a number": (
+        changed("events", where("event_id", "tick", bubbles=0)), "events", {"events have the fields of their kind"},
+    ),
     "an event was never ingested": (
         changed("events", where("event_id", "c", ingested_at=None)), "events", {"nothing is missing"},
     ),

@@ -13,10 +13,12 @@ from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
 from lakehouse.lake import create_lake
+from lakehouse.runs import runs
 from lakehouse.settings import load_settings
 from reconciliation.costs import LayerCost
 from reconciliation.reconcile import reconcile
-from reconciliation.report import sentences, write_report
+from reconciliation.report import Report, rendered, write_report
+from reconciliation.sentences import agreement
 from reconciliation.verdict import Audit, Verdict
 from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
@@ -30,6 +32,7 @@ TEAM = "<script>alert('team')</script>"
 @dataclass(frozen=True)
 class Written:
     page: str
+    report: Report
     verdict: Verdict
     control: Verdict
     costs: list[LayerCost]
@@ -37,13 +40,21 @@ class Written:
     @property
     def own(self) -> str:
         """The page without Plotly's script, which has addresses and markup of its own."""
-        return re.sub(r"<script>/\*\*\s*\* plotly\.js.*?</script>", "", self.page, flags=re.DOTALL)
+        return _own(self.page)
 
     @property
     def text(self) -> str:
-        """What a reader sees, without the tags and with single spaces."""
-        body = re.sub(r"<(style|script)>.*?</\1>", "", self.own, flags=re.DOTALL)
-        return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+        return _text(self.page)
+
+
+def _own(page: str) -> str:
+    return re.sub(r"<script>/\*\*\s*\* plotly\.js.*?</script>", "", page, flags=re.DOTALL)
+
+
+def _text(page: str) -> str:
+    """What a reader sees, without the tags and with single spaces."""
+    body = re.sub(r"<(style|script)>.*?</\1>", "", _own(page), flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
 
 @pytest.fixture(scope="module")
@@ -64,16 +75,33 @@ def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Wr
     legacy(spark, lake, settings)
     verdict = reconcile(spark, lake, results, settings)
     control = reconcile(spark, lake, results, settings, candidate="legacy")
-    costs = write_report(spark, lake, results, settings, verdict, control=control, files=[file])
+    report = write_report(spark, lake, results, settings, verdict, control=control, files=[file])
+    assert {tuple(run.results) for run in runs(lake) if run.job in ("stream", "recompute")} == {("team_scores@1",)}
     assert [path.name for path in directory.glob("*.html")] == ["report.html"]
-    return Written(file.read_text(encoding="utf-8"), verdict, control, costs)
+    return Written(file.read_text(encoding="utf-8"), report, verdict, control, report.costs)
 
 
-def test_the_page_opens_with_the_two_sentences_of_the_verdict(written: Written) -> None:
-    first, second = sentences(written.verdict, written.costs)
-    assert first in written.text and second in written.text
+def test_the_page_opens_with_the_answer_to_its_question_and_the_architectures(written: Written) -> None:
+    answer, first, second, third = written.report.sentences
+    assert all(sentence in written.text for sentence in written.report.sentences)
+    assert answer.startswith("Is the batch layer still needed? No: the stream alone gives the same answers")
     assert "agree: they are equal in all 2 settled keys" in first
-    assert "CPU" in second and "on disk" in second and "behind ingestion" in second
+    assert "Kappa (the stream with its repairs) used" in second and "for the old speed layer and" in second
+    assert "on disk" in third and "behind ingestion" in third
+
+
+def test_with_the_control_as_the_candidate_the_page_is_about_the_control(written: Written) -> None:
+    text = _text(rendered(replace(written.report, verdict=written.control, control=None)))
+    assert "The control differs, as it should" in text and "Does the comparison catch a layer that is wrong?" in text
+    for false in (
+        "still needed",
+        "The layers differ",
+        "No control",
+        "Kappa (",
+        "the stream",
+        "When to keep a batch layer",
+    ):
+        assert false not in text.split("Conditions of this comparison")[0], false
 
 
 def test_markup_in_the_ids_of_events_and_teams_is_escaped(written: Written) -> None:
@@ -90,7 +118,8 @@ def test_the_page_refers_to_nothing_outside_itself(written: Written) -> None:
 
 def test_the_causes_of_the_control_s_differences_are_shown_with_their_events(written: Written) -> None:
     assert written.control.status == "differ" and not written.control.unexplained
-    assert "The control differs, as it must" in written.text
+    assert "The control differs, as it should" in written.text
+    assert "It was not killed: no arrival was written again." in written.text
     assert "processing time" in written.text and "duplicate" in written.text
     assert re.search(r"<details><summary>1 event</summary>", written.own)
 
@@ -121,25 +150,19 @@ def test_the_choice_of_the_lateness_comes_with_the_smallest_that_suits_the_budge
 def test_a_difference_without_a_cause_is_named_in_the_first_sentence(written: Written) -> None:
     [scores, *others] = written.verdict.results
     wrong = replace(scores, equal=scores.equal - 1, differing=1, by_cause={"unexplained": 1}, unexplained=1)
-    first, _ = sentences(replace(written.verdict, results=[wrong, *others]), written.costs)
+    first = agreement(replace(written.verdict, results=[wrong, *others]))
     assert "differ at log version" in first and "1 of 2 settled keys (50.0 %)" in first and "unexplained 1" in first
 
 
 def test_too_few_settled_keys_are_no_agreement(written: Written) -> None:
     few = [replace(each, compared=0, equal=0, too_few=True) for each in written.verdict.results]
-    first, _ = sentences(replace(written.verdict, results=few), written.costs)
-    assert "could not be compared: too few keys are settled" in first
-
-
-def test_costs_that_nobody_measured_are_said_to_be_missing(written: Written) -> None:
-    unknown = [replace(cost, cpu_seconds=None, freshness_seconds=None) for cost in written.costs]
-    assert sentences(written.verdict, unknown)[1].endswith("the runs left no note of their CPU time.")
-    assert "have not run in this lake" in sentences(written.verdict, [])[1]
+    first = agreement(replace(written.verdict, results=few))
+    assert "could not be compared: too few keys are settled" in first and "team_scores (0 of 2 keys)" in first
 
 
 def test_an_audit_that_was_not_possible_is_said_beside_the_agreement(written: Written) -> None:
     gone = Audit(files=3, buckets=[], reasons={}, unavailable="1 of 3 landing files is gone")
-    first, _ = sentences(replace(written.verdict, audit=gone), written.costs)
+    first = agreement(replace(written.verdict, audit=gone))
     assert "agree" in first and "could not be audited" in first
 
 

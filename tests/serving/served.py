@@ -57,14 +57,16 @@ def lines_of_minutes(first: int, end: int) -> list[str]:
 def everything_ran(spark: SparkSession, directory: Path) -> Lake:
     """A lake of an hour in which all layers ran and both verdicts were given; the stream alone has gone on since.
 
-    There are copies, lines that are no event, an event that was late before batch ran and one after it.
+    There are copies, lines that are no event, an event that was late before batch ran and two after it. The second of them
+    joins a session that batch had settled to one that is open.
     """
     lake, landing, settings = create_lake(directory / "lake"), directory / "landing", small_settings()
     landing.mkdir()
     first = lines_of_minutes(0, 30)
     late = pop("late", 65, bubbles=11, player="dora", received_at=at(30 * 60))
     land(landing, "1.jsonl", first)
-    land(landing, "2.jsonl", [first[0], first[4], "not JSON", late, *lines_of_minutes(30, MINUTES - 3)])
+    settled = pop("settled", 36 * 60 + 5, bubbles=0, player="dora", received_at=at(36 * 60 + 5))
+    land(landing, "2.jsonl", [first[0], first[4], "not JSON", late, settled, *lines_of_minutes(30, MINUTES - 3)])
     ingest(spark, lake, landing, settings)
     results = declared(settings)
     stream(spark, lake, results, settings)
@@ -75,7 +77,10 @@ def everything_ran(spark: SparkSession, directory: Path) -> Lake:
     keep(spark, lake, reconcile(spark, lake, results, settings), settings)
     keep(spark, lake, reconcile(spark, lake, controlled, settings, candidate="legacy"), settings)
     repaired = pop("later", 20 * 60 + 5, bubbles=17, player="dora", received_at=at((MINUTES - 3) * 60))
-    land(landing, "3.jsonl", [repaired, *lines_of_minutes(MINUTES - 3, MINUTES), heartbeat("beat", MINUTES * 60 - 1)])
+    joining = pop("joining", 50 * 60 + 5, bubbles=0, player="dora", received_at=at((MINUTES - 3) * 60))
+    joined = pop("joined", 60 * 60 + 5, bubbles=0, player="dora", received_at=at(60 * 60 + 5))
+    lines = [repaired, joining, joined, *lines_of_minutes(MINUTES - 3, MINUTES), heartbeat("beat", MINUTES * 60 - 1)]
+    land(landing, "3.jsonl", lines)
     ingest(spark, lake, landing, settings)
     stream(spark, lake, results, settings)
     return lake

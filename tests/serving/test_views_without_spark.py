@@ -17,7 +17,6 @@ from lakehouse.changelogs import Boundary
 from lakehouse.lake import Lake
 from lakehouse.settings import Serving
 from lakehouse.versions import as_noted
-from serving.copies import ADDED_BY
 from serving.dialect import speak_spark
 from serving.pins import LAYERS, Layer, Pinned
 from serving.queries import Asked, view_query
@@ -90,6 +89,17 @@ def test_the_lambda_view_takes_over_from_batch_at_the_cut_off(reader: Reader) ->
     assert all(shown[cell] == kappa[cell] for cell in shown if cell[1] + timedelta(minutes=1) > until)
 
 
+def test_a_session_that_a_late_event_has_joined_to_an_open_one_is_shown_once(reader: Reader) -> None:
+    def sessions(layer: Layer) -> list[tuple[datetime, int]]:
+        rows = reader.answer("player_sessions", layer, key=("dora",)).rows.to_pylist()
+        return [(row["window_start"], row["events"]) for row in rows]
+
+    first, unseen, long = (START + timedelta(seconds=each) for each in (65, 20 * 60 + 5, 36 * 60 + 5))
+    assert sessions("batch") == [(first, 1), (long, 1)]
+    assert sessions("kappa") == [(first, 1), (unseen, 1), (long, 3)]
+    assert sessions("lambda") == [(first, 1), (long, 3)], "batch has settled that part of it, and speed has all of it"
+
+
 REVISED = ("team_scores", "level_ups", "player_sessions", "offer_outcomes")
 
 
@@ -117,7 +127,7 @@ def revisions(result: Result, seed: int) -> list[tuple[Any, ...]]:
             epoch,
             values if result.prefer and cause == "on_time" else None,
         )
-        stamps = (cause, rng.random() < 0.2, None, epoch, version, START, "code")
+        stamps = (cause, rng.random() < 0.2, None, epoch, version, version, START, "code")
         rows[rank] = (*key, start, end, *values, *stamps)
     return list(rows.values())
 
@@ -131,9 +141,9 @@ def test_both_engines_choose_the_same_revisions(spark: SparkSession, name: str) 
     database.execute("set global timezone = 'UTC'")
     speak_spark(database)
     database.register("changes", table.toArrow())
-    database.execute(f"create table changelog as select *, 0 as {ADDED_BY} from changes")
+    database.execute("create table changelog as select * from changes")
     for epoch, version in ((1, 6), (1, 3), (2, 4)):
-        at = Pinned("kappa", version, START, Boundary(epoch, 0, version, 0))
+        at = Pinned("kappa", version, START, Boundary(epoch, version, version, 0))
         query = view_query(result, at, {"kappa": "changelog"}, Asked())
         mine = database.sql(query.text, params=query.values).to_arrow_table().select(result.columns).to_pylist()
         theirs = kappa_view(table, result, epoch=epoch, log_version=version).select(*result.columns)

@@ -9,9 +9,10 @@ from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
 from lakehouse.commits import newest
-from lakehouse.errors import ParityError, SettingsChanged
+from lakehouse.errors import AlreadyRunning, ParityError, SettingsChanged
 from lakehouse.identity import live_epoch, noted
 from lakehouse.lake import Lake, create_lake
+from lakehouse.locks import exclusive
 from lakehouse.log import position, waiting
 from lakehouse.settings import ClockTolerances, Settings
 from lakehouse.tables import read_table
@@ -179,3 +180,12 @@ def test_a_version_can_begin_in_the_middle_of_the_log(spark: SparkSession, lake:
         assert (judged.status, judged.results[0].compared) == ("agree", 3), "a, in the first commit, does not count"
         found = versions_compared(spark, lake, SCORES, version, settings)
         assert (found.status, found.equal) == ("same", 2) and found.after == at(10)
+
+
+def test_a_requeue_and_a_reingestion_exclude_each_other(spark: SparkSession, lake: Lake, settings: Settings) -> None:
+    """A requeue moves lines between tables that a reingestion reads one after the other: one could be in neither, or in both."""
+    with exclusive(spark, lake.lock_file("raw_lines"), wait=False):
+        with pytest.raises(AlreadyRunning, match="raw_lines"):
+            requeue(spark, lake, settings)
+        with pytest.raises(AlreadyRunning, match="raw_lines"):
+            reingest(spark, lake, settings, as_log=2)

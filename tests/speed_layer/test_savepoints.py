@@ -207,6 +207,26 @@ def test_the_rows_that_it_begins_with_keep_their_stamps(spark: SparkSession, res
     assert before and set(before) < set(now)
 
 
+def taken_when_the_clock_said(lake: Lake, name: str, moment: str) -> None:
+    file = lake.path / "savepoints" / f"{name}.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "taken_at": moment}))
+
+
+@pytest.mark.parametrize("year", [1971, 2999])
+def test_a_step_of_the_clock_loses_no_row_of_a_restore(
+    spark: SparkSession, gone_on: Lake, tmp_path: Path, year: int
+) -> None:
+    """One back before the savepoint: all its rows seem to be written later. One forward: those after it seem earlier."""
+    lake = copied(gone_on, tmp_path)
+    taken_when_the_clock_said(lake, "monday", f"{year}-01-01T00:00:00.000Z")
+    restore(spark, lake, "monday", EVERY, SETTINGS)
+    for result in EVERY:
+        at = savepoint(lake, "monday").streams[result.id].table_version
+        rows = read_table(spark, lake, changelog_name(result), version=at).where("epoch = 1").drop("epoch").collect()
+        begun = read_table(spark, lake, changelog_name(result)).where("epoch = 2").drop("epoch").collect()
+        assert sorted(map(str, begun)) == sorted(map(str, rows)) != []
+
+
 @pytest.mark.parametrize("result", EVERY, ids=lambda result: result.id)
 @pytest.mark.usefixtures("restored")
 def test_it_does_not_read_the_log_from_the_start_again(
@@ -271,7 +291,8 @@ def test_a_savepoint_of_a_stream_that_was_killed_between_its_two_commits(
 ) -> None:
     """The table has the micro-batch, the checkpoint has it still to finish: it comes again and must not be there twice.
 
-    The one after it has no news and tells sessions that are over, at the same log version, which is not the savepoint's.
+    The one after it has no news and tells sessions that are over, at the same log version, which is not the savepoint's;
+    and a maintenance has moved the rows of both into one file.
     """
     lake = create_lake(tmp_path / "lake")
     write_log(spark, lake, BEFORE, horizon=SETTINGS.retention.horizon)
@@ -294,6 +315,10 @@ def test_a_savepoint_of_a_stream_that_was_killed_between_its_two_commits(
     assert [(at.batch, at.log_version) for at in uninterrupted] == [(2, 2), (1, 2), (0, 1)]
     old = answer(spark, lake, SESSIONS)
     assert old > then
+    taken_when_the_clock_said(lake, "killed", "2999-01-01T00:00:00.000Z")
+    monkeypatch.setattr(lakehouse.compaction, "A_HANDFUL", 1)
+    maintained = {each.table: each.files_after for each in maintain(spark, lake, SETTINGS)}
+    assert maintained[changelog_name(SESSIONS)] == 1
     restore(spark, lake, "killed", [SESSIONS], SETTINGS)
     [at] = boundaries(lake, SESSIONS, live_epoch(lake, SESSIONS))
     assert rows_of(read_kappa(spark, lake, SESSIONS, at), SESSIONS) == then

@@ -1,15 +1,19 @@
 """The order of arrival: which copy is the first, and the high-water mark at each row."""
 
+import random
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
-from deliveries import START
+from deliveries import START, at, pop
 from pyspark.sql import DataFrame, SparkSession
 
 from transformations.arrival import content, in_order, with_first
+from transformations.clock import Clock
 from transformations.durations import to_millis
+from transformations.events import parsed
 from transformations.kind import COLUMN_TYPES
 from transformations.kinds import fields
 
@@ -162,3 +166,44 @@ def test_copies_do_not_raise_the_mark(spark: SparkSession) -> None:
     rows = in_order(first, high_water=None, seq=0).orderBy("seq")
     found = rows.selectExpr("event_id", "seq", "unix_millis(high_water) as mark").collect()
     assert [(row.event_id, row.seq, row.mark - to_millis(START)) for row in found] == [("a", 1, 5000), ("b", 2, 6000)]
+
+
+def deliveries_of_one_event(chance: random.Random, number: int) -> list[str]:
+    """Two to four honest copies: the phone's clock is right or wrong, the network quick or slow, and not every gateway stamps."""
+    wrong, occurred = chance.choice((0.0, 0.0, 10_800.0, -7_200.0)), 100.0 * number
+    told = []
+    for _ in range(chance.randint(2, 4)):
+        sent = occurred + chance.uniform(0, 1000)
+        received = sent + chance.choice((0.2, 0.2, 0.2, 3.0, 29.0, 31.0, 90.0))
+        stamps = {"sent_at": at(sent + wrong), "received_at": at(received)} if chance.random() < 0.9 else {}
+        told.append(pop(f"e{number}", occurred + wrong, **stamps))
+    return told
+
+
+def event_times(spark: SparkSession, lines: Sequence[str]) -> tuple[dict[str, int], dict[str, list[int]]]:
+    """The event time that the log has of each id if the lines arrive so, and those of all its copies in their order."""
+    arrived = [(line, START + timedelta(days=1), 0, number) for number, line in enumerate(lines)]
+    frame = spark.createDataFrame(arrived, "value string, ingested_at timestamp, place long, line long")
+    copies = with_first(parsed(frame, Clock()).where("reason is null"), None)
+    rows = copies.selectExpr("event_id", "line", "copy", "unix_millis(event_time) as time").collect()
+    every: dict[str, list[int]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: row.line):
+        every[row.event_id].append(row.time)
+    assert {row.copy for row in rows} <= {None, True}, "a copy that differs only in its stamps is honest"
+    return {row.event_id: row.time for row in rows if row.copy is None}, every
+
+
+@pytest.mark.parametrize("seed", [18, 42])
+def test_the_order_of_copies_is_irrelevant_where_they_give_one_event_time_and_else_the_first_decides(
+    spark: SparkSession, seed: int
+) -> None:
+    """What is promised of the order of arrival, and what is not: docs/landing-format.md, "Copies"."""
+    chance = random.Random(seed)
+    lines = [line for number in range(60) for line in deliveries_of_one_event(chance, number)]
+    shuffled = random.Random(seed + 1).sample(lines, len(lines))
+    (logged, every), (other, others) = (event_times(spark, order) for order in (lines, shuffled))
+    alike = {event_id for event_id, times in every.items() if len(set(times)) == 1}
+    assert {each: logged[each] for each in alike} == {each: other[each] for each in alike}
+    for log, copies in ((logged, every), (other, others)):
+        assert log == {event_id: times[0] for event_id, times in copies.items()}
+    assert alike and any(logged[each] != other[each] for each in set(logged) - alike), "both cases occur"

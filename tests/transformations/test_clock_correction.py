@@ -12,13 +12,16 @@ from transformations.clock import Clock
 from transformations.durations import to_millis
 from transformations.events import parsed
 
-INGESTED = 3600
+INGESTED = 7200
 """The clock of ingestion, in seconds after the start."""
 FUTURE = "time in the future: more than 10 minutes after it was received"
+RECEIVED_LATER = "time in the future: received more than 10 minutes after the clock of ingestion"
 PAST = "time before the floor of 2000-01-01T00:00:00+00:00"
 
 
-def dated(occurred: float | str, sent: float | str | None = None, received: float | None = None, **more: Any) -> str:
+def dated(
+    occurred: float | str, sent: float | str | None = None, received: float | str | None = None, **more: Any
+) -> str:
     """A heartbeat with its times in seconds after the start, or as written."""
     times = {"occurred_at": occurred, "sent_at": sent, "received_at": received}
     event = {"event_id": "e", "kind": "heartbeat", **more}
@@ -55,7 +58,12 @@ JUDGED: dict[str, tuple[str, str | None]] = {
     "ten minutes after reception is still allowed": (dated(700, received=100), None),
     "a millisecond more is the future": (dated(700.001, received=100), FUTURE),
     "after reception, though before the clock of ingestion": (dated(2000, received=100), FUTURE),
-    "before reception, though after the clock of ingestion": (dated(INGESTED + 5000, received=INGESTED + 5000), None),
+    "before reception, though after the clock of ingestion": (dated(INGESTED + 601, received=INGESTED + 600), FUTURE),
+    "received after the clock of ingestion": (dated(0, received=INGESTED + 600.001), RECEIVED_LATER),
+    "received ten minutes after it is still allowed": (dated(INGESTED + 600, received=INGESTED + 600), None),
+    "received in 2099, and sent and occurred": (dated(*["2099-01-01T00:00:00Z"] * 3), RECEIVED_LATER),
+    "moved beyond the clock of ingestion": (dated(INGESTED + 100, sent=0, received=INGESTED + 600), FUTURE),
+    "moved to just the tolerance": (dated(550, sent=550, received=INGESTED + 600), None),
     "ten minutes after ingestion is still allowed": (dated(INGESTED + 600), None),
     "a millisecond more than that is the future": (dated(INGESTED + 600.001), FUTURE),
     "the time of sending does not replace that of reception": (dated(INGESTED + 601, sent=INGESTED + 601), FUTURE),

@@ -26,3 +26,8 @@ def fields(kinds: Iterable[Kind] = KINDS) -> dict[str, Field]:
                     "Give it a name of its own."
                 )
     return found
+
+
+def declaring(kinds: Iterable[Kind], name: str) -> tuple[str, ...]:
+    """The names of the kinds that have a field. An event of any other kind has null in its column."""
+    return tuple(kind.name for kind in kinds if name in {field.name for field in kind.fields})

@@ -23,9 +23,11 @@ def scores(events: DataFrame, _: AsOf, alongside: Sequence[str]) -> DataFrame:
     A change holds from its own instant on; of two at one instant the greater id is the later.
     """
     player = Window.partitionBy(*alongside, "player_id")
-    so_far = player.orderBy("event_time", F.col("kind") != AsOf.changes, "event_id")
-    known = F.coalesce(F.last("league", ignorenulls=True).over(so_far), F.lit(NO_LEAGUE))
-    ever = F.array_union(F.array(F.lit(NO_LEAGUE)), F.collect_set("league").over(player))
+    is_change = F.col("kind") == AsOf.changes
+    so_far = player.orderBy("event_time", ~is_change, "event_id")
+    changed_to = F.when(is_change, F.col("league"))
+    known = F.coalesce(F.last(changed_to, ignorenulls=True).over(so_far), F.lit(NO_LEAGUE))
+    ever = F.array_union(F.array(F.lit(NO_LEAGUE)), F.collect_set(changed_to).over(player))
     counted = F.when(F.col("league") == F.col("known"), 1).otherwise(0)
     return (
         events.withColumns({"known": known, "ever": ever})

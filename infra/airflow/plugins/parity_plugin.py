@@ -10,14 +10,12 @@ one. And it queues a run of any conf, whatever its keys: those that the form doe
 
 from typing import Any
 
-from airflow.models.dagrun import DagRun
 from airflow.plugins_manager import AirflowPlugin
-from sqlalchemy import event
 
-from conf_keys import refuse_unknown_keys
+import conf_keys
 from pages.app import app
 
-event.listen(DagRun, "before_insert", refuse_unknown_keys)
+conf_keys.watch()
 
 
 class ParityPlugin(AirflowPlugin):

@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -110,6 +111,7 @@ def test_every_form_can_be_sent_as_it_is_and_explains_each_field(bag: DagBag, na
         ("replay_and_swap", "result", "nothing"),
         ("replay_and_swap", "way", "by hand"),
         ("repair_after_reconciliation", "reconciliation", "../../etc/passwd"),
+        ("repair_after_reconciliation", "candidate", "legacy"),
     ],
 )
 def test_a_wrong_value_is_refused(bag: DagBag, dag: str, field: str, value: Any) -> None:
@@ -161,6 +163,15 @@ def _rendered(dag: DAG, task: ParityOperator, given: dict[str, Any]) -> list[str
     }
     rendered = task.render_template(dict(task.options), context, task.get_template_env(dag))
     return command_line(task.command, rendered)
+
+
+@pytest.mark.parametrize("results", [None, ["team_scores", "level_ups"]])
+def test_what_is_repaired_is_the_version_that_was_judged(bag: DagBag, results: list[str] | None) -> None:
+    dag = bag.dags["repair_after_reconciliation"]
+    for task in ("pin", "recompute_batch", "rebuild_stream"):
+        line = _rendered(dag, dag.get_task(task), {"candidate": "@2", "result": results})
+        named = [value for option, value in pairwise(line) if option == "--result"]
+        assert named == [f"{name}@2" for name in results or RESULTS]
 
 
 def test_every_command_is_written_down_for_the_real_command_line(bag: DagBag) -> None:

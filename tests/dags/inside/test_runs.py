@@ -19,7 +19,7 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
 from fastapi.testclient import TestClient
-from small_day import DAY, land_small_day
+from small_day import DAY, land_small_day, spoil_batch
 
 from parity_command import PARITY, PROJECT
 
@@ -129,9 +129,19 @@ def test_an_interval_that_ends_before_it_starts_is_refused_and_nothing_is_offere
     assert "The interval ends before it starts" in _failures()[-1]["error"]
 
 
-def test_a_difference_fails_the_run_at_once_and_asks_for_a_decision() -> None:
+def test_a_control_that_differs_is_as_it_should_be_and_no_repair_is_offered() -> None:
     _parity("legacy", "--lake", str(LAKE))
     run, states = _ran("reconciliation", {**SCORES, "candidate": "legacy"})
+    assert run.state == "failed"
+    assert states == {"pin": "success", "reconcile": "failed", "agreed": "upstream_failed", "offer_repair": "skipped"}
+    assert (_report(run)["status"], _report(run)["heading"]) == ("differ", "The control differs, as it should")
+    with create_session() as session:
+        assert not session.query(DagRun).filter_by(dag_id="repair_after_reconciliation").all()
+
+
+def test_a_difference_fails_the_run_at_once_and_asks_for_a_decision() -> None:
+    spoil_batch(LAKE)
+    run, states = _ran("reconciliation", SCORES)
     assert run.state == "failed"
     assert states == {"pin": "success", "reconcile": "failed", "agreed": "upstream_failed", "offer_repair": "success"}
     assert _report(run)["status"] == "differ"

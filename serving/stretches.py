@@ -1,0 +1,94 @@
+"""Stretches of a batch table: windows that were computed at one version of the log, and until when they were settled then.
+
+A table of the batch layer is the work of several runs, each at its own version. Whether a row is settled follows from the
+version that it was computed at: a window that straddled the end of a nightly run was in flight, however late the next night
+is. The same decides from which layer the Lambda view takes a row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from lakehouse.batches import Coverage
+from lakehouse.lake import Lake
+from lakehouse.log import position
+from transformations.durations import to_millis
+from transformations.result import Result
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The windows that start in `[first, end)`, unbounded where none is given; those that ended by then are settled."""
+
+    first: datetime | None
+    end: datetime | None
+    log_version: int
+    settled_before: datetime
+
+
+def stretches(lake: Lake, runs: Sequence[Coverage], allowed: timedelta) -> list[Stretch]:
+    """What the runs have computed, in the order of event time; where two overlap, the newer one, which comes first, holds."""
+    edges = sorted({edge for run in runs for edge in (run.interval.first, run.interval.end) if edge is not None})
+    found: list[Stretch] = []
+    for first, end in pairwise((None, *edges, None)):
+        run = next((run for run in runs if run.interval.covers(first, end)), None)
+        mark = position(lake, run.log_version).high_water if run else None
+        if run is None or mark is None:
+            continue
+        last = found[-1] if found else None
+        if last is not None and last.end == first and last.log_version == run.log_version:
+            found[-1] = replace(last, end=end)
+        else:
+            found.append(Stretch(first, end, run.log_version, mark - allowed))
+    return found
+
+
+def contiguous(found: Sequence[Stretch]) -> list[Stretch]:
+    """Those from the beginning of time to the first that is missing, or was not settled up to its end."""
+    kept: list[Stretch] = []
+    for each in found:
+        if each.first != (kept[-1].end if kept else None):
+            break
+        kept.append(each)
+        if each.end is None or each.settled_before < each.end:
+            break
+    return kept
+
+
+def settled_when_computed(result: Result, found: Sequence[Stretch]) -> str:
+    """Whether a row of the batch layer was settled at the version that it was computed at. SQL for Spark and DuckDB."""
+    if result.window.endless:
+        return "true"
+    return _any([_settled(result, each) for each in found])
+
+
+def taken_from_batch(result: Result, found: Sequence[Stretch]) -> str:
+    """Whether the batch layer answers for a row in the Lambda view. SQL for Spark and DuckDB.
+
+    What has no end is never behind the cut-off. Where the ends are not fixed, a row can grow across the edge of a stretch:
+    the run on one side would know nothing of it, and the run on the other side only a part.
+    """
+    if result.window.endless:
+        return "false"
+    whole = not result.window.ends_by_itself
+    within = [
+        [_settled(result, each), *([_ends_by(each.end)] if whole and each.end is not None else [])] for each in found
+    ]
+    return _any([" and ".join(each) for each in within])
+
+
+def _settled(result: Result, stretch: Stretch) -> str:
+    start = "unix_millis(window_start)"
+    conditions = [] if stretch.first is None else [f"{start} >= {to_millis(stretch.first)}"]
+    if stretch.end is not None:
+        conditions.append(f"{start} < {to_millis(stretch.end)}")
+    return " and ".join([*conditions, _ends_by(stretch.settled_before - result.window.settles_after)])
+
+
+def _ends_by(moment: datetime) -> str:
+    return f"unix_millis(window_end) <= {to_millis(moment)}"
+
+
+def _any(conditions: Sequence[str]) -> str:
+    return f"({' or '.join(f'({each})' for each in conditions)})" if conditions else "false"

@@ -1,0 +1,166 @@
+"""What the laws have in common: a stream that is run over a log as one likes, and its rows held against the plain answer."""
+
+import random
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import partial, reduce
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from logs import ANSWERS, WINDOWS, Log, Row, exact, on_time_answer, plain, settled, write_log
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from seeds import choose_seed, some
+from worlds import narrowed, written
+
+import speed_layer.stream
+from lakehouse.changelogs import Boundary, boundaries, mark, read_changelog, read_kappa, settled_before
+from lakehouse.errors import StreamFailed
+from lakehouse.identity import live_epoch
+from lakehouse.lake import Lake, create_lake
+from lakehouse.log import newest_version
+from lakehouse.settings import Lateness, Settings, Stream, load_settings
+from speed_layer.stream import stream
+from transformations.catalogue import catalogue
+from transformations.changelog import ranking
+from transformations.result import Result
+
+Policy = Literal["correct", "drop"]
+RESULTS = list(catalogue(WINDOWS).values())
+CRASHES = ("stream.begun", "stream.computed", "stream.appended")
+
+
+def configured(allowed: timedelta, commits_per_batch: int, *, policy: Policy = "correct") -> Settings:
+    lateness = Lateness(allowed=allowed, policy=policy)
+    return load_settings().model_copy(
+        update={"lateness": lateness, "stream": Stream(commits_per_batch=commits_per_batch)}
+    )
+
+
+def drawn(rng: random.Random, results: Sequence[Result], count: int) -> list[Result]:
+    return some(rng, results, count, named=[result.name for result in results])
+
+
+def fresh_lake() -> Lake:
+    return create_lake(Path(tempfile.mkdtemp()) / "lake")
+
+
+@contextmanager
+def crashing(moment: str, *, after: int) -> Iterator[list[str]]:
+    """Let one micro-batch of one result die at this moment, once, after so many have passed it; says when it did."""
+    honest = speed_layer.stream.failpoint
+    met: list[str] = []
+    struck: list[str] = []
+
+    def failpoint(spark: SparkSession, name: str, what: str, batch: int) -> None:
+        if name == moment:
+            met.append(what)
+            if len(met) == after + 1:
+                struck.append(f"{name} of {what}, micro-batch {batch}")
+                raise RuntimeError("a crash that a law has drawn")
+        honest(spark, name, what, batch)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(speed_layer.stream, "failpoint", failpoint)
+        yield struck
+
+
+def streamed(
+    spark: SparkSession,
+    lake: Lake,
+    results: Sequence[Result],
+    log: Log,
+    chosen: Settings,
+    rng: random.Random,
+    *,
+    dies_at: str | None = None,
+) -> None:
+    """The stream runs over a part of the log, dies in the rest at a drawn moment, and is started again."""
+    horizon = chosen.retention.horizon
+    first = rng.randint(1, len(log) - 1)
+    write_log(spark, lake, log[:first], horizon=horizon)
+    stream(spark, lake, results, chosen)
+    write_log(spark, lake, log, horizon=horizon)
+    with crashing(dies_at or rng.choice(CRASHES), after=0 if dies_at else rng.randint(0, 2)) as struck:
+        try:
+            stream(spark, lake, results, chosen)
+        except StreamFailed:
+            assert struck, "the stream died by itself"
+    if struck:
+        stream(spark, lake, results, chosen)
+
+
+def rows_at(found: Sequence[Boundary], result: Result, view: Callable[[Boundary], DataFrame]) -> dict[int, set[Row]]:
+    """What a view says at each boundary, by its micro-batch, in one Spark job for all."""
+    frames = [view(at).select(*exact(result), F.lit(at.batch)) for at in found]
+    said: dict[int, set[Row]] = {at.batch: set() for at in found}
+    for *row, batch in reduce(DataFrame.union, frames).collect():
+        assert plain(row) not in said[batch], f"{result.name} has a row twice: {row}"
+        said[batch].add(plain(row))
+    return said
+
+
+def own_rows(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:
+    """What the engine says before any repair."""
+    own = read_changelog(spark, lake, result, at).where("cause = 'on_time'")
+    return ranking(own, result, epoch=at.epoch, log_version=at.log_version).where("not deleted")
+
+
+def written_twice(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:
+    """Revisions that the changelog has more than once: a micro-batch whose append was repeated."""
+    revisions = read_changelog(spark, lake, result, at)
+    return revisions.groupBy(*result.identity, "epoch", "log_version", "cause").count().where("count > 1")
+
+
+def agree(found: set[Row], expected: set[Row], what: str, log: Log) -> int:
+    """Fail with the rows that differ and a log that shows it, ready to be pasted; else say how many were compared."""
+    if found == expected:
+        return len(expected)
+    missing, wrong = expected - found, found - expected
+
+    def some_of(rows: set[Row]) -> str:
+        return "\n".join(f"  {row}" for row in sorted(rows, key=str)[:10]) or "  none"
+
+    # Of the first row alone, if it names a world: the rest of the log is then but its mark.
+    shown = narrowed(log, sorted(missing | wrong, key=str)[:1])
+    pytest.fail(
+        f"{what}: {len(missing)} rows are missing, {len(wrong)} are there that should not be.\n"
+        f"LAWS_SEED={choose_seed()} repeats this run.\nmissing:\n{some_of(missing)}\nwrong:\n{some_of(wrong)}\n"
+        f"LOG = {written(shown)}",
+        pytrace=False,
+    )
+
+
+def check(
+    spark: SparkSession, lake: Lake, result: Result, log: Log, allowed: timedelta, *, policy: Policy = "correct"
+) -> int:
+    """The view at every boundary is the plain answer; before any repair the engine's is the one over what was in time.
+
+    An engine that tells results once is asked for those that it can have told. Under `drop` the view, too, is the answer
+    over what was in time. Returns how many rows, each of a key and a window, were compared.
+    """
+    found = boundaries(lake, result, live_epoch(lake, result))
+    assert found[0].log_version == newest_version(lake)
+    views = rows_at(found, result, partial(read_kappa, spark, lake, result))
+    # A wrong row stays in the changelog, so the engine's are looked at once, at the end.
+    alone = rows_at(found[:1], result, partial(own_rows, spark, lake, result)) if result.way == "engine" else {}
+    once = result.way == "engine" and result.window.mode == "append"
+    compared = 0
+    for at in found:
+        what = f"{result.name} ({result.way}, {policy}, D = {allowed}) at log version {at.log_version}"
+        before = settled_before(mark(lake, at.log_version), allowed, at)
+
+        def told(rows: set[Row], before: datetime = before) -> set[Row]:
+            return {row for row in rows if settled(result.name, row, before)} if once else rows
+
+        so_far = log[: at.log_version]  # version 0 made the table, so commit n of the log is version n + 1
+        in_time = on_time_answer(result.name, so_far, allowed)
+        right = in_time if policy == "drop" else ANSWERS[result.name](so_far)
+        compared += agree(told(views[at.batch]), told(right), what, so_far)
+        if at.batch in alone:
+            compared += agree(told(alone[at.batch]), told(in_time), f"{what}, the engine alone", so_far)
+    assert written_twice(spark, lake, result, found[0]).isEmpty(), f"{result.name}: a revision was written twice"
+    return compared

@@ -1,0 +1,185 @@
+"""Mistakes that somebody could make in the rules, and the law that has to notice each.
+
+A mutant is a piece of the product's text and what stands there instead. `tests` select what must fail; `results` are the
+only ones that the laws run then, so that a mutant costs seconds. Add one for every rule that a change of code brings.
+"""
+
+from dataclasses import dataclass
+
+LAWS = "tests/laws/test_layers_agree.py"
+EDGES = f"{LAWS}::test_beside_the_edges_that_are_known_every_result_equals_batch"
+ANY_LOG = f"{LAWS}::test_on_any_log_at_any_version_in_any_cut_the_stream_equals_batch"
+RECOMPUTED = f"{LAWS}::test_what_the_engine_computes_can_be_recomputed_just_as_well"
+ORDER = f"{LAWS}::test_the_order_of_arrival_is_irrelevant_and_a_replay_rebuilds_the_same"
+DROP = f"{LAWS}::test_under_drop_the_answer_is_that_over_what_was_in_time_in_any_cut"
+CUT = "tests/laws/test_the_cut_of_a_delivery_is_irrelevant.py"
+WITNESS = "tests/witness/test_witness_at_other_settings.py"
+VIEW = "tests/transformations/test_changelog_view.py"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str
+    results: str = ""
+    only: str = ""  # pytest's -k
+
+
+MUTANTS = [
+    # Lateness
+    Mutant(
+        "the engine gets late rows", "transformations/result.py",
+        "self.computed(self.placed(events).where(~self.late(allowed)))", "self.computed(self.placed(events))",
+        EDGES, "team_scores",
+    ),
+    Mutant(
+        "late a millisecond later", "transformations/shape.py",
+        "self.deadline() <= earlier(", "self.deadline() < earlier(",
+        DROP, "hot_minutes,team_scores",
+    ),
+    Mutant(
+        "late by its own time, not by its window", "transformations/windows.py",
+        'return F.col("window.end")\n\n    def touched', 'return F.col("event_time")\n\n    def touched',
+        EDGES, "team_scores",
+    ),
+    Mutant(
+        "drop leaves late rows in what is recomputed", "speed_layer/repair.py",
+        "        if drop:\n            part = part.where(~late)", "        if False:\n            part = part.where(~late)",
+        DROP, "pop_streaks,hot_minutes",
+    ),
+    # Settling
+    Mutant(
+        "settled a millisecond later", "transformations/shape.py",
+        "self.settles() <= before", "self.settles() < before",
+        WITNESS, only="edges",
+    ),
+    Mutant(
+        "an offer settles at its bound", "transformations/joins.py",
+        "BEYOND = timedelta(milliseconds=1)", "BEYOND = timedelta(0)",
+        WITNESS, only="edges",
+    ),
+    # Precedence and what vanishes
+    Mutant(
+        "the newest row outranks a repair", "transformations/changelog.py",
+        '''["cause = 'late'", "log_version"]''', '''["log_version", "cause = 'late'"]''',
+        VIEW,
+    ),
+    Mutant(
+        "the tombstone is forgotten in the view", "transformations/changelog.py",
+        '''log_version=log_version).where("not deleted")''', "log_version=log_version)",
+        EDGES, "league_scores,level_ups",
+    ),
+    Mutant(
+        "nothing is written as deleted", "transformations/changelog.py",
+        '(~F.expr(result.present)).alias("deleted")', 'F.lit(False).alias("deleted")',
+        EDGES, "league_scores,level_ups",
+    ),
+    Mutant(
+        "a session within another is shown", "transformations/changelog.py",
+        "return winners if result.window.ends_by_itself else _outermost(winners, result)", "return winners",
+        EDGES, "player_sessions",
+    ),
+    Mutant(
+        "an older epoch is shown too", "transformations/changelog.py",
+        '(F.col("epoch") == epoch) & (F.col("log_version") <= log_version)', 'F.col("log_version") <= log_version',
+        VIEW,
+    ),
+    # Repair
+    Mutant(
+        "a repair reads the newest log", "speed_layer/repair.py",
+        "log = log_at(spark, lake, of.version)", "log = log_at(spark, lake, position(lake).version)",
+        ANY_LOG, "team_scores",
+    ),
+    Mutant(
+        "a repair knows the last commit alone", "speed_layer/repair.py",
+        "position(lake, of.previous).seq", "position(lake, of.version - 1).seq",
+        EDGES, "team_scores,player_sessions",
+    ),
+    Mutant(
+        "an open session is repaired once", "speed_layer/repair.py",
+        'if result.way == "engine" and result.window.reopens:', "if False:",
+        EDGES, "player_sessions,offer_outcomes",
+    ),
+    Mutant(
+        "a repair never reads on", "speed_layer/repair.py",
+        "wider = _wider(log, rows, first, last, of.high_water)", "wider = (first, last)",
+        ORDER, "player_sessions,hot_minutes",
+    ),
+    Mutant(
+        "a late change of league moves nothing", "transformations/versions.py",
+        '.unionByName(moved.select("event_time"))', "",
+        EDGES, "league_scores",
+    ),
+    Mutant(
+        "a pop does not touch the next one's past", "transformations/sliding.py",
+        ' | self._reaches(F.col("row.before_end"))', "",
+        ANY_LOG, "hot_minutes",
+    ),
+    Mutant(
+        "a late click touches no offer before it", "transformations/joins.py",
+        "between(earlier(at, self.within), at)\n", "between(at, at)\n",
+        EDGES, "offer_outcomes",
+    ),
+    # Exactly once
+    Mutant(
+        "an append has no transaction id", "speed_layer/stream.py",
+        "transaction=Transaction(epoch.app_id, batch)", "transaction=None",
+        EDGES, "team_scores",
+    ),
+    # Order, copies, clocks
+    Mutant(
+        "the mark is that of the whole micro-batch", "transformations/arrival.py",
+        "Window.orderBy(*PLACE).rowsBetween(Window.unboundedPreceding, 0)",
+        "Window.orderBy(F.lit(1)).rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)",
+        CUT,
+    ),
+    Mutant(
+        "the mark begins anew in every micro-batch", "transformations/arrival.py",
+        "F.greatest(mark, start)", "mark",
+        CUT,
+    ),
+    Mutant(
+        "copies are looked for in the micro-batch alone", "transformations/arrival.py",
+        'F.coalesce("logged", within)', "within",
+        CUT,
+    ),
+    Mutant(
+        "a clock is wrong at the tolerance", "transformations/clock.py",
+        "F.abs(error) > milliseconds", "F.abs(error) >= milliseconds",
+        CUT,
+    ),
+    Mutant(
+        "a fast clock is not corrected", "transformations/clock.py",
+        "F.abs(error) > milliseconds", "error > milliseconds",
+        CUT,
+    ),
+    # Ties and bounds
+    Mutant(
+        "ties level up by their bubbles", "transformations/results/level_ups.py",
+        'F.struct("event_time", "event_id", "bubbles")', 'F.struct("event_time", "bubbles", "event_id")',
+        WITNESS, only="edges",
+    ),
+    Mutant(
+        "ties streak in no order", "transformations/results/pop_streaks.py",
+        '.orderBy("event_time", "event_id")', '.orderBy("event_time", F.desc("event_id"))',
+        ANY_LOG, "pop_streaks",
+    ),
+    Mutant(
+        "a click at the bound is too late", "transformations/results/offer_outcomes.py",
+        "interval {_seconds(within)} seconds", "interval {_seconds(within - timedelta(milliseconds=1))} seconds",
+        ANY_LOG, "offer_outcomes",
+    ),
+    Mutant(
+        "a sliding window holds both its ends", "transformations/results/hot_minutes.py",
+        "rangeBetween(1 - milliseconds", "rangeBetween(0 - milliseconds",
+        WITNESS, only="edges",
+    ),
+    Mutant(
+        "what is recomputed keeps late rows out", "speed_layer/repair.py",
+        '    elif drop:\n        arrived = arrived.where(~late)', "    else:\n        arrived = arrived.where(~late)",
+        RECOMPUTED, "team_scores",
+    ),
+]  # fmt: skip

@@ -1,0 +1,41 @@
+"""The status of a run as the API tells it is the one that the reconciliation ended with."""
+
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import pytest
+
+from serving.reader import Reader
+from serving.verdicts import reconciliation
+
+
+class Kept:
+    """A history of one run."""
+
+    def __init__(self, *statuses: str, balanced: bool) -> None:
+        numbers = dict.fromkeys(
+            ("keys", "compared", "equal", "differing", "in_flight", "unexplained", "log_version"), 0
+        )
+        run = {"id": "run", "at": datetime(2026, 3, 1, tzinfo=UTC), "candidate": "kappa", "policy": "correct"}
+        self.rows = [
+            {**numbers, **run, "result": f"result {n}", "version": 1, "status": status,
+             "audit_balanced": balanced, "verdict": "{}"}
+            for n, status in enumerate(statuses)
+        ]  # fmt: skip
+
+    def table(self, *_: object, **__: object) -> list[dict[str, Any]]:
+        return self.rows
+
+
+@pytest.mark.parametrize(
+    ("statuses", "balanced", "told"),
+    [
+        (("agree", "agree"), True, "agree"),
+        (("agree", "could not compare"), True, "could not compare"),
+        (("could not compare", "differ"), True, "differ"),
+        (("agree", "agree"), False, "differ"),
+    ],
+)
+def test_the_worst_result_or_an_unbalanced_audit_decides(statuses: tuple[str, ...], balanced: bool, told: str) -> None:
+    run = reconciliation(cast(Reader, Kept(*statuses, balanced=balanced)), "run")
+    assert run is not None and run["status"] == told
