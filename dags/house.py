@@ -36,7 +36,7 @@ RESULTS = sorted(file.stem for file in (PROJECT / "transformations" / "results")
 BATCH = {name: Asset(name=f"batch_{name}", uri=f"parity://batch/{name}", group="parity") for name in RESULTS}
 
 
-def _nightly() -> str:
+def nightly() -> str:
     """When the day before is recomputed, as a cron: later than its end by more than the allowed lateness of the settings.
 
     Two hours more, because a window over a join of an hour each needs that after the day's end. Whether the day is
@@ -49,7 +49,7 @@ def _nightly() -> str:
     return f"{after // timedelta(minutes=1) % 60} {after // timedelta(hours=1)} * * *"
 
 
-NIGHTLY = _nightly()
+NIGHTLY = nightly()
 
 
 def told_failure(context: Context) -> None:

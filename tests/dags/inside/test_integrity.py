@@ -3,7 +3,6 @@
 import copy
 import json
 import os
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +14,8 @@ from airflow.sdk.exceptions import ParamValidationError
 from airflow.sdk.execution_time import macros
 from airflow.serialization.serialized_objects import DagSerialization
 
-from house import RESULTS
+import house
+from house import REBUILT, RESULTS, RUN, STREAM_POOL
 from parity_command import ParityOperator, command_line
 
 EXPECTED = {
@@ -111,7 +111,8 @@ def test_every_form_can_be_sent_as_it_is_and_explains_each_field(bag: DagBag, na
         ("replay_and_swap", "result", "nothing"),
         ("replay_and_swap", "way", "by hand"),
         ("repair_after_reconciliation", "reconciliation", "../../etc/passwd"),
-        ("repair_after_reconciliation", "candidate", "legacy"),
+        ("repair_after_reconciliation", "result", ["legacy"]),
+        ("repair_after_reconciliation", "result", ["team_scores@0"]),
     ],
 )
 def test_a_wrong_value_is_refused(bag: DagBag, dag: str, field: str, value: Any) -> None:
@@ -165,13 +166,39 @@ def _rendered(dag: DAG, task: ParityOperator, given: dict[str, Any]) -> list[str
     return command_line(task.command, rendered)
 
 
-@pytest.mark.parametrize("results", [None, ["team_scores", "level_ups"]])
+@pytest.mark.parametrize("results", [None, ["team_scores@2", "level_ups"]])
 def test_what_is_repaired_is_the_version_that_was_judged(bag: DagBag, results: list[str] | None) -> None:
     dag = bag.dags["repair_after_reconciliation"]
-    for task in ("pin", "recompute_batch", "rebuild_stream"):
-        line = _rendered(dag, dag.get_task(task), {"candidate": "@2", "result": results})
-        named = [value for option, value in pairwise(line) if option == "--result"]
-        assert named == [f"{name}@2" for name in results or RESULTS]
+    for task in ("check", "pin", "recompute_batch", "rebuild_stream"):
+        line = _rendered(dag, dag.get_task(task), {"result": results})
+        named = [value for option, value in zip(line, line[1:], strict=False) if option == "--result"]
+        assert named == (results or [])
+
+
+def test_a_decision_is_recorded_when_it_is_made_and_the_log_is_pinned_after_it(bag: DagBag) -> None:
+    dag = bag.dags["repair_after_reconciliation"]
+    for repair in ("recompute_batch", "rebuild_stream"):
+        assert {"decision", "record"} <= dag.get_task(repair).get_flat_relative_ids(upstream=True)
+    assert "decision" in dag.get_task("pin").get_flat_relative_ids(upstream=True)
+    assert "pin" in dag.get_task("recompute_batch").get_flat_relative_ids(upstream=True)
+
+
+def test_whatever_streams_goes_through_one_pool_and_a_rebuild_is_its_runs_own(bag: DagBag) -> None:
+    streams = [
+        task
+        for dag in bag.dags.values()
+        for task in dag.tasks
+        if isinstance(task, ParityOperator) and task.command in ("stream", "replay", "swap")
+    ]
+    assert len(streams) == 4 and {task.pool for task in streams} == {STREAM_POOL}
+    [rebuild] = [task for task in streams if task.options.get("rebuild")]
+    assert rebuild.options["run"] == RUN and rebuild.execution_timeout == REBUILT
+
+
+def test_a_night_runs_later_than_the_day_by_more_than_the_allowed_lateness(monkeypatch: pytest.MonkeyPatch) -> None:
+    for allowed, cron in (("5 minutes", "15 2 * * *"), ("3 hours", "10 5 * * *"), ("90 seconds", "11 2 * * *")):
+        monkeypatch.setenv("PARITY_LATENESS__ALLOWED", allowed)
+        assert house.nightly() == cron
 
 
 def test_every_command_is_written_down_for_the_real_command_line(bag: DagBag) -> None:

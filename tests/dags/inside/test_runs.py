@@ -16,12 +16,14 @@ from typing import Any
 
 import pytest
 from airflow.dag_processing.dagbag import DagBag
+from airflow.models.asset import AssetEvent
 from airflow.models.dagrun import DagRun
+from airflow.sdk.exceptions import AirflowFailException
 from airflow.utils.session import create_session
 from fastapi.testclient import TestClient
 from small_day import DAY, land_small_day, spoil_batch
 
-from parity_command import PARITY, PROJECT
+from parity_command import PARITY, PROJECT, ParityOperator
 
 HOME = Path(os.environ["AIRFLOW_HOME"])
 LAKE = HOME / "lake"
@@ -105,7 +107,16 @@ def test_the_stream_catches_up_with_what_has_landed() -> None:
 
 def test_a_day_is_recomputed_in_batch() -> None:
     run, states = _ran("batch_recompute", {"day": DAY})
-    assert run.state == "success" and states == {"pin": "success", "recompute": "success"}
+    assert run.state == "success" and states == {"pin": "success", "recompute": "success", "publish": "success"}
+
+
+def test_a_day_that_is_not_settled_is_computed_and_not_published() -> None:
+    """The heartbeat that settles the small day is two days later: on that day itself nothing is settled."""
+    run, states = _ran("batch_recompute", {"day": "2026-03-03"})
+    assert run.state == "success" and states["recompute"] == "success"
+    with create_session() as session:
+        events = session.query(AssetEvent).filter_by(source_run_id=run.run_id)
+        assert {event.partition_key for event in events} == {"2026-03-02"}, "the day before is published again"
 
 
 def test_the_layers_agree_and_no_repair_is_offered() -> None:
@@ -149,7 +160,7 @@ def test_a_difference_fails_the_run_at_once_and_asks_for_a_decision() -> None:
     with create_session() as session:
         asked = session.query(DagRun).filter_by(dag_id="repair_after_reconciliation").one()
         assert asked.conf["reconciliation"] == f"reconciliation.{run.run_id}"
-        assert "differ at log version" in asked.conf["verdict"] and asked.conf["result"] == ["team_scores"]
+        assert "differ at log version" in asked.conf["verdict"] and asked.conf["result"] == ["team_scores@1"]
         session.delete(asked)
 
 
@@ -160,10 +171,28 @@ def test_an_approved_repair_recomputes_batch_and_is_recorded(api: TestClient) ->
         {**SCORES, "reconciliation": "reconciliation.x", "verdict": "They differ <3."},
     )
     assert run.state == "success"
-    assert states["recompute_batch"] == "success" and states["rebuild_stream"] == states["leave_it"] == "skipped"
+    assert states["recompute_batch"] == states["record"] == "success"
+    assert states["rebuild_stream"] == states["leave_it"] == "skipped"
     assert "reconciliation.x" in person.question["subject"] and person.question["body"].startswith("They differ <3.")
     kept = _report(run, "decisions")
     assert (kept["decision"], kept["by"], kept["reconciliation"]) == ("Recompute batch", "tester", "reconciliation.x")
+
+
+def test_a_decision_is_recorded_whatever_becomes_of_its_repair(
+    api: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Answers(api, "repair_after_reconciliation", "Recompute batch")
+    honest = ParityOperator.execute
+
+    def failing(self: ParityOperator, context: Any) -> Any:
+        if self.command == "recompute":
+            raise AirflowFailException("the disk is full")
+        return honest(self, context)
+
+    monkeypatch.setattr(ParityOperator, "execute", failing)
+    run, states = _ran("repair_after_reconciliation", {**SCORES, "reconciliation": "reconciliation.y"})
+    assert run.state == "failed" and states["recompute_batch"] == "failed"
+    assert _report(run, "decisions")["decision"] == "Recompute batch"
 
 
 def test_the_tables_are_validated() -> None:
