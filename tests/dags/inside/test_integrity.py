@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -171,7 +172,7 @@ def test_what_is_repaired_is_the_version_that_was_judged(bag: DagBag, results: l
     dag = bag.dags["repair_after_reconciliation"]
     for task in ("check", "pin", "recompute_batch", "rebuild_stream"):
         line = _rendered(dag, dag.get_task(task), {"result": results})
-        named = [value for option, value in zip(line, line[1:], strict=False) if option == "--result"]
+        named = [value for option, value in pairwise(line) if option == "--result"]
         assert named == (results or [])
 
 
