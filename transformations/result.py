@@ -46,7 +46,8 @@ class Derived:
     """Columns that only the view has, computed from the rows of the result.
 
     `select` is SQL over `{rows}`, with their columns and the new ones, that Spark and DuckDB both read: readers with a JVM
-    and without one see the same.
+    and without one see the same. What it says of a row follows from rows that settle no later than it: a settled row
+    then changes by late events alone.
     """
 
     values: tuple[Value, ...]
