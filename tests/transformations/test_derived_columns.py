@@ -33,7 +33,7 @@ def events(seed: int) -> list[dict[str, Any]]:
         now += timedelta(milliseconds=rng.choice([0, 1_000, 30_000, 600_000, 5_400_000]))
         for kind in rng.choices(KINDS, k=rng.choice([5] * 9 + [200])):
             row: dict[str, Any] = dict.fromkeys(SCHEMAS[EVENTS].names)
-            row |= {field.name: f"{field.name} {rng.randrange(3)}" for field in kind.fields}
+            row |= {field.name: f"{field.name} {rng.choice([0, 0, 1, rng.randrange(150)])}" for field in kind.fields}
             row |= {field.name: rng.choice([-20, 7, 600]) for field in kind.fields if field.type == "whole number"}
             row |= {"kind": kind.name, "seq": len(found), "event_id": f"{len(found):04d}"}
             row["event_time"] = now - timedelta(milliseconds=rng.choice([0, 0, 1, 60_000, 299_999]))
