@@ -117,7 +117,7 @@ def revisions(result: Result, seed: int) -> list[tuple[Any, ...]]:
             epoch,
             values if result.prefer and cause == "on_time" else None,
         )
-        stamps = (cause, rng.random() < 0.2, None, epoch, version, START, "code")
+        stamps = (cause, rng.random() < 0.2, None, epoch, 0, version, START, "code")
         rows[rank] = (*key, start, end, *values, *stamps)
     return list(rows.values())
 
