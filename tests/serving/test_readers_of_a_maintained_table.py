@@ -26,7 +26,7 @@ from transformations.catalogue import catalogue
 from transformations.changelog import changelog_schema
 from transformations.durations import to_millis
 
-EXAMPLES = 5
+EXAMPLES = 3
 SETTINGS = load_settings()
 SCORES = catalogue()["team_scores"]
 TABLE = changelog_name(SCORES)
@@ -145,6 +145,7 @@ def test_the_same_question_has_the_same_answer_whatever_a_reader_has_seen(seed: 
                 folded = writer.fold()
             elif state != "plain":
                 writer.append()
+            following.answer("team_scores")
             refused = 0
             for moment, at, expected in writer.seen:
                 with Reader(writer.lake, SETTINGS) as fresh:
