@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from lakehouse.arrivals import ArrivalsBoundary, arrivals_boundary
 from lakehouse.batches import coverage
 from lakehouse.errors import NothingToCompare
 from lakehouse.identity import live_epoch, noted
 from lakehouse.lake import Lake
-from lakehouse.log import EVENTS, position
+from lakehouse.log import DUPLICATES, EVENTS, position
 from lakehouse.savepoints import savepoints
 from lakehouse.terms import at_log
 from lakehouse.versions import consumed, is_replaying, live_number, numbers
@@ -27,11 +28,13 @@ def needed_since(lake: Lake, result: Result) -> dict[int, int]:
 def anchors(lake: Lake, table: str) -> set[int]:
     """The versions of a table at which something stands that may last longer than the horizon.
 
-    Of the log these are where versions begin, where the steps of a replay have computed, where streams, batch runs and
-    savepoints stand; of a changelog, where savepoints do.
+    Of the log these are where versions begin, where the steps of a replay have computed, where streams, batch runs, the
+    control and savepoints stand; of a changelog, where savepoints do; of the copies, where the control does.
     """
     if table == lake.of_log(EVENTS):
         return {version for version in _standing(lake) if version > 0}
+    if table == DUPLICATES:
+        return {each.duplicates_version for each in _control(lake)}
     saved = (stream for savepoint in savepoints(lake) for stream in savepoint.streams.items())
     return {stream.table_version for name, stream in saved if table == f"kappa_{name}"}
 
@@ -46,6 +49,15 @@ def _standing(lake: Lake) -> Iterator[int]:
             epoch = live_epoch(lake, result)
             yield from (epoch.since - 1, epoch.history or 0, consumed(lake, result) or 0)
     yield from (reached for _, reached in _readers(lake))
+    yield from (each.log_version for each in _control(lake))
+
+
+def _control(lake: Lake) -> list[ArrivalsBoundary]:
+    """Where the control stands, which reads the first log alone."""
+    try:
+        return [arrivals_boundary(lake)] if lake.log == 1 else []
+    except NothingToCompare:
+        return []
 
 
 def _versions(lake: Lake) -> Iterator[Result]:

@@ -45,6 +45,9 @@ OPTIONS = {
     # What is read at an old version is there: a maintained table is read at the version that its maintenance left. Without
     # this Delta refuses any version that is older than the horizon, also the newest one of a lake that stood still.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
+    # A restart asks for the commits of the last micro-batch once more, also if it is done. Delta may have removed them. That
+    # a micro-batch to be run misses none, the stream checks itself.
+    "spark.databricks.delta.streaming.trailingCommitValidation.enabled": "false",
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # Counting the rows of the state store costs a look-up per put: puts become 2.6 times cheaper without it.

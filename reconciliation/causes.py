@@ -61,7 +61,7 @@ def explained(
 
     def arrived(rest: DataFrame) -> DataFrame:
         if isinstance(at.boundary, ArrivalsBoundary):
-            return control.explained(result, rest, control.arrivals(spark, lake, at.boundary, log))
+            return control.explained(result, rest, control.arrivals(spark, lake, result, at.boundary, log))
         return control.explained(result, rest, control.each_once(log))
 
     sound = differing.join(_sound(result, events, differing), list(result.identity), "left_semi").persist()

@@ -19,7 +19,7 @@ from operator import and_
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from lakehouse.arrivals import ArrivalsBoundary, processing_time, read_arrivals
+from lakehouse.arrivals import ARRIVALS_SCHEMA, ArrivalsBoundary, processing_time, read_arrivals
 from lakehouse.lake import Lake
 from lakehouse.log import duplicates_at
 from reconciliation.comparison import alike
@@ -37,15 +37,20 @@ TOLD = {
 _ARRIVAL = ("event_id", "file", "line", "place")
 
 
-def arrivals(spark: SparkSession, lake: Lake, at: ArrivalsBoundary, log: DataFrame) -> DataFrame:
-    """All that arrived until the pin, with `copy`, `times` that the control appended it, and `processing_time`.
+def arrivals(spark: SparkSession, lake: Lake, result: Result, at: ArrivalsBoundary, log: DataFrame) -> DataFrame:
+    """All that arrived for a result until the pin, with `copy`, `times` that the control appended it, `processing_time`.
 
     A file that changed after it was read is read again, so a file and a line can have several arrivals (`place`): those
     that were appended are then shared out among them.
     """
-    shared = [name for name in log.columns if name not in ("seq", "high_water")]
-    originals = log.select(*shared, F.lit(False).alias("copy"))
-    copies = duplicates_at(spark, lake, at.duplicates_version).select(*shared, F.lit(True).alias("copy"))
+    own = [name for name in ARRIVALS_SCHEMA.names if name not in ("processing_time", "written_at")]
+    delivered = (log, F.lit(False)), (duplicates_at(spark, lake, at.duplicates_version), F.lit(True))
+    originals, copies = (
+        rows.where(result.concerns()).select(
+            "event_time", *own, processing_time().alias("processing_time"), copy.alias("copy")
+        )
+        for rows, copy in delivered
+    )
     origin = ["file", "line", "event_id"]
     appended = read_arrivals(spark, lake, at).groupBy(*origin).agg(F.count(F.lit(1)).alias("appended"))
     same = Window.partitionBy(*origin)
@@ -54,9 +59,8 @@ def arrivals(spark: SparkSession, lake: Lake, at: ArrivalsBoundary, log: DataFra
     each = F.floor(F.col("appended") / F.col("alike")) + (F.col("place") <= F.col("appended") % F.col("alike")).cast(
         "long"
     )
-    times = F.coalesce(each, F.lit(0)).cast("int").alias("times")
-    kept = [*(F.col(name) for name in shared), F.col("copy"), F.col("place"), times]
-    return known.join(appended, origin, "left").select(*kept, processing_time().alias("processing_time"))
+    times = F.coalesce(each, F.lit(0)).cast("int")
+    return known.join(appended, origin, "left").withColumn("times", times).drop("appended", "alike")
 
 
 def each_once(log: DataFrame) -> DataFrame:

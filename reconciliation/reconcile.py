@@ -22,6 +22,7 @@ from reconciliation.audit import audited
 from reconciliation.causes import explained
 from reconciliation.comparison import compared, moved_between, with_state
 from reconciliation.differences import collected, counts_by_cause, written_twice
+from reconciliation.emptiness import nothing_to_compute
 from reconciliation.engine import revised, wrong_by_itself
 from reconciliation.pins import Candidate, Pin, candidate_rows, pin
 from reconciliation.verdict import UNEXPLAINED, ResultVerdict, Verdict
@@ -90,7 +91,7 @@ def reconciled(
     by_cause = counts_by_cause(differences)
     compared_keys, total = number["equal"] + number["differs"], sum(number.values())
     in_question = total - number["beyond"]
-    empty = in_question == 0 and _nothing_to_compute(spark, lake, result, settings, at, covered, interval)
+    empty = in_question == 0 and nothing_to_compute(spark, lake, result, settings, at, covered, interval)
     before = at.settled_before(settings.lateness.allowed)
     verdict = ResultVerdict(
         result=result.name,
@@ -159,27 +160,6 @@ def _span(lake: Lake, one: int, other: int) -> tuple[int, int]:
     """The places in the log between two of its versions, whichever comes first: `(low, high]`."""
     low, high = sorted(position(lake, version).seq for version in (one, other))
     return low, high
-
-
-def _nothing_to_compute(
-    spark: SparkSession,
-    lake: Lake,
-    result: Result,
-    settings: Settings,
-    at: Pin,
-    covered: list[Coverage],
-    interval: Interval,
-) -> bool:
-    """Whether the log gives the interval no row, so that having none is the right answer of both sides.
-
-    Events alone do not make a row: no team need have reached the goal. So it is computed what they make. What the batch
-    layer never computed is not known to be empty.
-    """
-    if not any(each.interval.covers(interval.first, interval.end) for each in covered):
-        return False
-    rows = result.of(log_at(spark, lake, at.log_version).where(interval.needs(result)))
-    beyond = F.coalesce(F.col("window_end") <= F.lit(at.high_water - settings.retention.horizon), F.lit(False))
-    return rows.where(interval.holds(F.col("window_start")) & ~beyond).isEmpty()
 
 
 def _late_events(spark: SparkSession, lake: Lake, result: Result, settings: Settings, at: Pin) -> int:

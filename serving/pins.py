@@ -16,7 +16,7 @@ from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log
-from serving.stretches import Stretch, contiguous, stretches
+from serving.stretches import Stretch, contiguous, settled_throughout, stretches
 from transformations.result import Result
 
 Layer = Literal["kappa", "batch", "legacy", "lambda"]
@@ -52,7 +52,7 @@ def pinned(lake: Lake, result: Result, settings: Settings, *, layer: Layer, comp
     found = stretches(lake, covered, allowed)
     if layer == "batch":
         version = covered[0].log_version
-        before = settled_before(mark(lake, version), allowed)
+        before = settled_throughout(result, found) if found else settled_before(mark(lake, version), allowed)
         return Pinned(layer, version, before, covered=covered, stretches=tuple(found))
     at = boundary(lake, result)
     before = settled_before(mark(lake, at.log_version), allowed, at)

@@ -56,6 +56,20 @@ def contiguous(found: Sequence[Stretch]) -> list[Stretch]:
     return kept
 
 
+def settled_throughout(result: Result, found: Sequence[Stretch]) -> datetime:
+    """Until when every row that was computed is settled, whichever run computed it.
+
+    A stretch whose last window was over when it was computed holds nothing that was in flight. A session may be of any length.
+    """
+    reach = sum(result.window.durations.values(), result.window.settles_after)
+    in_flight = [
+        each.settled_before
+        for each in found
+        if each.end is None or not result.window.ends_by_itself or each.settled_before < each.end + reach
+    ]
+    return min(in_flight) if in_flight else max(each.settled_before for each in found)
+
+
 def settled_when_computed(result: Result, found: Sequence[Stretch]) -> str:
     """Whether a row of the batch layer was settled at the version that it was computed at. SQL for Spark and DuckDB."""
     if result.window.endless:

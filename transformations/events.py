@@ -43,7 +43,7 @@ def _many_brackets(text: str) -> str:
 
 
 _TOO_DEEP = f"""
-    if(is_valid_utf8(value) and {_many_brackets("value")},
+    if({_many_brackets("value")} and is_valid_utf8(value),
        aggregate(sequence(1, {LEVELS}), {_BRACKETS}, (rest, level) -> regexp_replace(rest, {_INNERMOST}, ''),
                  rest -> rlike(rest, {_INNERMOST}) or {_many_brackets("rest")}), false) as too_deep
 """

@@ -4,7 +4,7 @@ import { NotThere, TokenWanted, get, hasToken, rows, useToken } from "./api.js";
 import { by, text } from "./dom.js";
 import { comparison, showLayers, watch } from "./layers.js";
 import { showLog } from "./log.js";
-import { freshest, hourOf, leaderboard, windowOf } from "./model.js";
+import { freshest, hourOf, leaderboard, windowOf, within } from "./model.js";
 import { poll } from "./polling.js";
 import { listen, showTeams } from "./teams.js";
 import { showVerdicts } from "./verdicts.js";
@@ -45,7 +45,7 @@ async function game({ log, results }) {
   if (log.high_water === null) return { missing: NO_EVENTS };
   if (!scores?.layers.kappa && !scores?.layers.batch) return { missing: "Neither the stream nor batch has computed team_scores yet." };
   const hour = hourOf(Date.parse(log.high_water), windowOf(scores));
-  const from = new Date(hour.first).toISOString();
+  const from = new Date(hour.asked).toISOString();
   const ask = ({ name, layers }, layer) =>
     layers[layer] && ifThere(`${name} ${layer}`, layers[layer].log_version, () => rows(name, { layer, from }));
   const both = scores.layers.kappa && scores.layers.batch;
@@ -54,9 +54,10 @@ async function game({ log, results }) {
     ups ? ask(ups, "kappa") : null,
     both ? ifThere("cut-off", scores.layers.batch.log_version, () => get("/results/team_scores", { layer: "lambda", from, limit: 1 })) : null,
   ]);
-  const layers = await comparison({ kappa, batch, legacy }, scores.layers, hour, merged?.cut_off);
+  const answers = { kappa: within(kappa, hour), batch: within(batch, hour), legacy: within(legacy, hour) };
+  const layers = await comparison(answers, scores.layers, hour, merged?.cut_off);
   if (!kappa) return { layers, missing: "The stream has not computed team_scores yet." };
-  const board = leaderboard(kappa.rows, levelUps?.rows ?? [], hour.size);
+  const board = leaderboard(kappa.rows, levelUps?.rows ?? [], hour);
   return { layers, board, missing: "No team has scored in the last hour of event time." };
 }
 

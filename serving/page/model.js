@@ -4,16 +4,22 @@ import { millis } from "./words.js";
 export const HOUR = 36e5;
 export const floor = (moment, size) => Math.floor(moment / size) * size;
 
-// The last hour of event time in whole windows, of which the newest holds the high-water mark.
+// The last hour of event time in whole windows, of which the newest holds the high-water mark; an hour need not be a whole number
+// of them. `asked` is where the rows have to begin: the stream may be behind, and its newest window in the hour before.
 export function hourOf(highWater, size) {
   const newest = floor(highWater, size);
-  return { first: newest + size - Math.max(HOUR, size), newest, size };
+  const first = newest - (Math.ceil(HOUR / size) - 1) * size;
+  return { first, newest, size, asked: floor(first, HOUR) };
 }
 
-// Teams with their bubbles in the newest window that the stream has and in the hour that this window is in.
-export function leaderboard(scores, levelUps, size) {
-  if (!scores.length) return null;
-  const minute = Math.max(...scores.map((row) => Date.parse(row.window_start)));
+// An answer without the windows before that hour.
+export const within = (answer, { first }) =>
+  answer && { ...answer, rows: answer.rows.filter((row) => Date.parse(row.window_start) >= first) };
+
+// Teams with their bubbles in the newest window that the stream has and in the hour of the clock that this window starts in.
+export function leaderboard(scores, levelUps, { first, size }) {
+  const minute = Math.max(-Infinity, ...scores.map((row) => Date.parse(row.window_start)));
+  if (minute < first) return null;
   const hour = floor(minute, HOUR);
   const teams = new Map();
   const team = (row) => {

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from deliveries import START
 
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import Interval, batch_name, coverage, still_shown
 from lakehouse.carrying import carried_on, said_at
 from lakehouse.changelogs import boundaries, changelog_name, folded_until
@@ -238,4 +239,7 @@ def test_the_log_is_anchored_where_versions_begin_and_stand(log: Lake) -> None:
     commit(log, batch_name(SCORES))
     commit(log, batch_name(SCORES), {"log_version": 6, "from": None, "to": None})
     assert anchors(log, EVENTS) == {2, 4, 5, 6}
+    commit(log, ARRIVALS)
+    commit(log, ARRIVALS, {"batch": 0, "log_version": 1, "duplicates_version": 3})
+    assert (anchors(log, EVENTS), anchors(log, "duplicates")) == ({1, 2, 4, 5, 6}, {3})
     assert anchors(replace(log, log=2), "events@2") == set()

@@ -87,7 +87,11 @@ def main(words: list[str]) -> int:
             if what not in unmutated:
                 unmutated[what], said = run(copy_of_the_project(Path(directory) / f"as-it-is-{number}"), mutant)
                 if unmutated[what]:
-                    raise SystemExit(f"Without a mutant, {unmutated[what]} fails:\n{said}")
+                    sys.stderr.write(f"{unmutated[what]} fails without a mutant:\n{said}\n")
+            if unmutated[what]:
+                survivors += 1
+                printed(mutant.name, f"NOTHING: {unmutated[what]} fails without it", "")
+                continue
             home = copy_of_the_project(Path(directory) / str(number))
             text = (home / mutant.file).read_text()
             if text.count(mutant.old) != 1:

@@ -99,6 +99,7 @@ def test_what_was_served_is_the_same_for_every_server_after_every_maintenance(
         for state, maintain in maintained.items():
             maintain()
             for result in RESULTS:
+                following.answer(result.name, "lambda")
                 for moment in moments(lake, result):
                     with Reader(lake, SETTINGS) as fresh:
                         for layer in LAYERS:

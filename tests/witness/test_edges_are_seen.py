@@ -21,6 +21,7 @@ CHANGES: dict[str, tuple[str, str]] = {
     "the future is judged by ingestion's clock alone": ("coalesce(received_at, {{ingested_at}})", "{{ingested_at}}"),
     "the floor is not accepted": ("event_time >= {FLOOR}", "event_time > {FLOOR}"),
     "a time needs no zone": ("(Z|[+-]\\d\\d:\\d\\d)", "(Z|[+-]\\d\\d:\\d\\d)?"),
+    "finer digits are rounded": (r"regexp_replace({said}, '([.]\d\d\d)\d+', '\1')", "{said}"),
     "a number may be written as text": ("IN ('BIGINT', 'UBIGINT')", "IN ('BIGINT', 'UBIGINT', 'VARCHAR')"),
     "a number may have a fraction": ("IN ('BIGINT', 'UBIGINT')", "IN ('BIGINT', 'UBIGINT', 'DOUBLE')"),
     "the last copy wins": ("PARTITION BY event_id ORDER BY place, line", "PARTITION BY event_id ORDER BY place DESC, line DESC"),

@@ -67,9 +67,9 @@ def number(name: str) -> str:
 
 
 def time(name: str) -> str:
-    """Milliseconds since 1970, if the text is a time with a zone."""
+    """Milliseconds since 1970, if the text is a time with a zone. Finer digits are cut off; a cast would round them."""
     said = text(name)
-    moment = f"TRY_CAST({said} AS TIMESTAMPTZ)"
+    moment = rf"TRY_CAST(regexp_replace({said}, '([.]\d\d\d)\d+', '\1') AS TIMESTAMPTZ)"
     outside = f"regexp_matches({said}, '{OUTSIDE_THE_CALENDAR}')"
     return f"CASE WHEN regexp_full_match({said}, '{TIME}') AND NOT {outside} THEN epoch_ms({moment}) END"
 

@@ -31,13 +31,30 @@ def sketches(pops: DataFrame, _: Tumbling, alongside: Sequence[str]) -> DataFram
 
 
 WITH_DAY = """
-    select hour.*, day.day_estimate
-    from {rows} hour join (
-        select date_trunc('day', window_start) as start, hll_sketch_estimate(hll_union_agg(sketch)) as day_estimate
-        from {rows} group by date_trunc('day', window_start)
-    ) day on date_trunc('day', hour.window_start) = day.start
+    select mine.*, day.day_estimate
+    from {rows} mine join (
+        select window_start, hll_sketch_estimate(hll_union_agg(sketch)) as day_estimate
+        from (
+            select mine.window_start, other.sketch
+            from {rows} mine join {rows} other
+            on date_trunc('hour', other.window_start) = date_trunc('hour', mine.window_start)
+                and other.window_start <= mine.window_start
+            union all
+            select mine.window_start, hour.sketch
+            from {rows} mine join (
+                select date_trunc('hour', window_start) as start, hll_union_agg(sketch) as sketch
+                from {rows} group by date_trunc('hour', window_start)
+            ) hour
+            on date_trunc('day', hour.start) = date_trunc('day', mine.window_start)
+                and hour.start < date_trunc('hour', mine.window_start)
+        ) so_far group by window_start
+    ) day on mine.window_start = day.window_start
 """
-"""The hours of a day merged: a player who came in three of them counts once."""
+"""The windows of a day so far, merged: a player who came in three of them counts once.
+
+Not those that follow: a row that is settled would go on changing until the day is over. Hours that are over are merged
+once: windows of a minute would else be merged with all before them, a million times a day.
+"""
 
 
 def active_players(*, size: timedelta = timedelta(hours=1)) -> Result:
@@ -54,7 +71,13 @@ def active_players(*, size: timedelta = timedelta(hours=1)) -> Result:
         window=Tumbling(size),
         compute=sketches,
         derived=Derived(
-            (Value("day_estimate", LongType(), "the estimate for the day, from the merged sketches"),),
+            (
+                Value(
+                    "day_estimate",
+                    LongType(),
+                    "the estimate for the day up to the end of the window, from merged sketches",
+                ),
+            ),
             WITH_DAY,
             hides=("sketch",),
         ),

@@ -41,7 +41,8 @@ def _refusal(asked: DagRun | Backfill, conf: Mapping[str, Any] | None) -> str | 
     given, session = {key for key in conf or {} if not key.startswith(AIRFLOWS_OWN)}, object_session(asked)
     if not given or session is None:
         return None
-    found = session.scalar(SerializedDagModel.latest_item_select_object(asked.dag_id))
+    latest = SerializedDagModel.latest_item_select_object(asked.dag_id)  # type: ignore[no-untyped-call]
+    found = session.scalar(latest)
     if found is None or TAG not in found.dag.tags:
         return None
     unknown, known = sorted(given - set(found.dag.params)), sorted(found.dag.params)
