@@ -65,6 +65,10 @@ class NothingToCompare(ParityError):
     """A comparison cannot be made: something that it needs has not been computed."""
 
 
+class GoesBack(ParityError):
+    """A recompute would replace rows of a later version of the log by those of an earlier one."""
+
+
 class NotValidated(ParityError):
     """A validation cannot be made: a table that is not there, or an expectation that could not be evaluated."""
 

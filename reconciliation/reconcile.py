@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.batches import Interval, computed, computed_at, coverage, read_batch
+from lakehouse.batches import Interval, computed, computed_at, coverage, read_batch, stretches
 from lakehouse.changelogs import Boundary
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
@@ -133,7 +133,8 @@ def judged_keys(
     batch = read_batch(spark, lake, result, covered).where(interval.holds(F.col("window_start")))
     rows = candidate_rows(spark, lake, result, at).where(interval.holds(F.col("window_start")))
     log = log_at(spark, lake, max(at.log_version, *(each.log_version for each in covered)))
-    spans = {each.log_version: _span(lake, each.log_version, at.log_version) for each in covered}
+    pinned = position(lake, at.log_version).seq
+    spans = {each.log_version: (min(each.seq, pinned), max(each.seq, pinned)) for each in covered}
     both = compared(batch, rows, result, tolerance=tolerance)
     keys = with_state(
         both,
@@ -147,16 +148,9 @@ def judged_keys(
     return keys.withColumn("state", F.when(again, "differs").otherwise(F.col("state")))
 
 
-def _span(lake: Lake, one: int, other: int) -> tuple[int, int]:
-    """The places in the log between two of its versions, whichever comes first: `(low, high]`."""
-    low, high = sorted(position(lake, version).seq for version in (one, other))
-    return low, high
-
-
 def _nothing_to_compute(spark: SparkSession, lake: Lake, result: Result, at: Pin, interval: Interval) -> bool:
     """Whether the log has no event that could make a row of the interval: then no row is the right answer of both sides."""
-    bounds = interval.first, interval.end
-    covered = any(each.interval.covers(*bounds) for each in coverage(lake, result))
+    covered = all(run is not None for stretch, run in stretches(coverage(lake, result)) if stretch.meets(interval))
     events = log_at(spark, lake, at.log_version).where(result.concerns() & interval.reached(result))
     return covered and events.isEmpty()
 

@@ -7,15 +7,13 @@ for everything after it. The merge is the price of the second layer, paid by eve
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
 from typing import Literal, get_args
 
 from lakehouse.arrivals import answer_boundary, arrivals_boundary
-from lakehouse.batches import Coverage, computed
+from lakehouse.batches import Coverage, computed, stretches
 from lakehouse.changelogs import Boundary, boundary, mark, settled_before
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
-from lakehouse.log import position
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log
 from transformations.result import Result
@@ -53,28 +51,25 @@ def pinned(lake: Lake, result: Result, settings: Settings, *, layer: Layer, comp
         return Pinned(layer, version, settled_before(mark(lake, version), allowed), covered=covered)
     at = boundary(lake, result)
     before = settled_before(mark(lake, at.log_version), allowed, at)
-    until = cut_off(lake, result, covered, settings) if layer == "lambda" else None
+    until = cut_off(result, covered, settings) if layer == "lambda" else None
     return Pinned(layer, at.log_version, before, at, covered, until)
 
 
-def cut_off(lake: Lake, result: Result, runs: Sequence[Coverage], settings: Settings) -> datetime:
+def cut_off(result: Result, runs: Sequence[Coverage], settings: Settings) -> datetime:
     """The end of what the batch layer has settled without a gap: behind it the speed layer answers.
 
     Each stretch between the ends of the intervals counts as it was computed last; the first that the batch layer has not
     computed, or not settled up to its end, is where the cut-off lies.
     """
-    edges = sorted({edge for run in runs for edge in (run.interval.first, run.interval.end) if edge is not None})
     reached: datetime | None = None
-    for first, end in pairwise((None, *edges, None)):
-        run = next((run for run in runs if run.interval.covers(first, end)), None)
-        mark_then = position(lake, run.log_version).high_water if run else None
-        if mark_then is None:
+    for stretch, run in stretches(runs):
+        if run is None or run.high_water is None:
             break
-        settled_then = mark_then - settings.lateness.allowed
-        if end is None or settled_then < end:
+        settled_then = run.high_water - settings.lateness.allowed
+        if stretch.end is None or settled_then < stretch.end:
             reached = settled_then if reached is None else max(reached, settled_then)
             break
-        reached = end
+        reached = stretch.end
     if reached is None:
         raise NothingToCompare(
             f"The batch layer of {result.id} has no contiguous result yet. Run `parity recompute` without --from first."
