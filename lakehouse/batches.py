@@ -154,11 +154,20 @@ def stretches(runs: Sequence[Coverage]) -> list[tuple[Interval, Coverage | None]
     return [(each, next((run for run in runs if run.interval.covers(each.first, each.end)), None)) for each in cut]
 
 
+def reached(runs: Sequence[Coverage]) -> datetime | None:
+    """The latest event time up to which anything was computed: the end of an interval, or the mark of the log back then."""
+    marks = [(stretch, run.high_water) for stretch, run in stretches(runs) if run is not None and run.high_water]
+    return max(
+        (min(stretch.end or mark, mark) for stretch, mark in marks if stretch.first is None or stretch.first < mark),
+        default=None,
+    )
+
+
 def with_run(run: Coverage, before: Sequence[Coverage]) -> list[Coverage]:
     """What is covered after a run, newest first. A run whose rows are all replaced since is left out."""
     runs = [run, *before]
-    seen = [held for _, held in stretches(runs) if held is not None]
-    return [each for each in runs if each in seen]
+    seen = {id(held) for _, held in stretches(runs) if held is not None}
+    return [each for each in runs if id(each) in seen]
 
 
 def refuse_going_back(result: Result, run: Coverage, before: Sequence[Coverage]) -> None:
@@ -174,7 +183,7 @@ def refuse_going_back(result: Result, run: Coverage, before: Sequence[Coverage])
         raise GoesBack(
             f"{batch_name(result)} was computed at a later version of the log than {run.log_version} ({where}"
             f"{', …' if len(later) > 3 else ''}): its rows would go back in time. Nothing was written. Compute at log version "
-            f"{newest} or later, or say --go-back if the earlier answer is what you want."
+            f"{newest} or later, or say `parity recompute --go-back` if the earlier answer is what you want."
         )
 
 
