@@ -216,7 +216,7 @@ def test_what_is_covered_is_known_though_the_commits_of_all_runs_but_the_last_ar
     for name in (batch_name(RESULT), EVENTS):
         for commit in sorted(Path(lake.table(name), "_delta_log").glob("*.json"))[:-1]:
             commit.unlink()
-    assert coverage(lake, RESULT) == before and until == moment(130)
+    assert coverage(lake, RESULT) == before and until == moment(135)
     assert cut_off(RESULT, coverage(lake, RESULT), SETTINGS) == until
 
 

@@ -153,7 +153,8 @@ def test_two_recomputes_of_one_result_at_once_leave_the_answer_of_one_of_them(
     verdict = proven(spark, lake, [SCORES], settings)
     observe(
         "Two recomputes of one result at the same time",
-        "Both end, one commit after the other. The table has the rows of the second alone, none twice, and says at which log "
+        "Both end, one commit after the other (without `--go-back` the one at the earlier version is refused if it comes "
+        "second). The table has the rows of the second alone, none twice, and says at which log "
         f"version they were computed. {verdict.results[0].equal} settled keys agree.",
     )
 
