@@ -1,26 +1,47 @@
 """The batch layer: every result, or an interval of it, recomputed from the log and replaced atomically.
 
-    parity recompute --lake LAKE [--from T --to T] [--log-version V]
+    parity recompute --lake LAKE [--from T --to T] [--log-version V [--go-back]]
 
 The same function as the stream's, over the log as of one version. A crash half-way leaves the old result: the new one
-becomes visible with Delta's commit or not at all.
+becomes visible with Delta's commit or not at all. Rows of a later version are not replaced by those of an earlier one,
+unless somebody says so: a version may have been pinned long before its turn came.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.batches import BATCH_STAMPS, Interval, batch_name, batch_schema, still_shown
+from lakehouse.batches import (
+    BATCH_STAMPS,
+    Coverage,
+    Interval,
+    batch_name,
+    batch_schema,
+    coverage,
+    refuse_going_back,
+    run_at,
+    with_run,
+)
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, result_fingerprint
 from lakehouse.lake import Lake
-from lakehouse.log import known_version, log_at
+from lakehouse.log import known_version, log_at, position
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
 from lakehouse.tables import create_table, replace
 from lakehouse.terms import agree_on_settings, at_log, settings_fingerprint
 from transformations.result import Result
+
+
+def refuse_any_going_back(
+    lake: Lake, results: Sequence[Result], *, interval: Interval, log_version: int | None
+) -> None:
+    """Refuse before the first of several results is computed what would be refused of one of them."""
+    for result in results:
+        _planned(at_log(lake, result), result, interval.of(result), log_version, go_back=False)
 
 
 def recompute(
@@ -31,10 +52,13 @@ def recompute(
     *,
     interval: Interval | None = None,
     log_version: int | None = None,
+    go_back: bool = False,
 ) -> int:
     """Recompute the rows whose window starts in the interval, or all; returns the log version they were computed at."""
     lake = at_log(lake, result)
-    version = known_version(lake, log_version, option="--log-version")
+    interval = (interval or Interval()).of(result)
+    run = _planned(lake, result, interval, log_version, go_back=go_back)
+    version = run.log_version
     agree_on_settings(lake, result, settings)
     create_table(
         spark,
@@ -47,7 +71,16 @@ def recompute(
     )
     fingerprint = result_fingerprint(result)
     keep_code(lake, fingerprint)
-    interval = (interval or Interval()).of(result)
+    stated = {"code": fingerprint, "settings": settings_fingerprint(lake, result, settings)}
+
+    def said() -> dict[str, Any]:
+        """The run and all that it leaves in place; another one may have ended since this one began."""
+        before = coverage(lake, result)
+        if not go_back:
+            refuse_going_back(result, run, before)
+        covered = [each.as_dict() for each in with_run(run, before)]
+        return {**run.as_dict(), **stated, "covered": covered}
+
     with measured(spark, lake, "recompute", [result.id], whole=interval == Interval()) as cost:
         events = log_at(spark, lake, version).where(interval.needs(result))
         stamps = (
@@ -61,16 +94,17 @@ def recompute(
         failpoint(spark, "recompute.begun", result.name, 0)
         cost.rows_written = rows.count()
         failpoint(spark, "recompute.computed", result.name, 0)
-        said = {
-            "log_version": version,
-            "from": interval.first_millis,
-            "to": interval.end_millis,
-            "code": fingerprint,
-            "settings": settings_fingerprint(lake, result, settings),
-            **still_shown(lake, result, interval),
-        }
         replace(spark, lake, batch_name(result), rows, where=interval.predicate, metadata=said)
         failpoint(spark, "recompute.replaced", result.name, 0)
         rows.unpersist()
         cost.rows_read = events.count()
     return version
+
+
+def _planned(lake: Lake, result: Result, interval: Interval, log_version: int | None, *, go_back: bool) -> Coverage:
+    """The run that is asked for, unless it is refused."""
+    version = known_version(lake, log_version, option="--log-version")
+    run = run_at(interval, position(lake, version), version)
+    if not go_back:
+        refuse_going_back(result, run, coverage(lake, result))
+    return run

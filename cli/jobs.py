@@ -136,6 +136,10 @@ def recompute(
     first: FromOption = None,
     to: ToOption = None,
     log_version: LogVersionOption = None,
+    go_back: Annotated[
+        bool,
+        typer.Option("--go-back", help="Replace rows of a later version of the log by those of an earlier one too."),
+    ] = False,
     config: ConfigOption = None,
 ) -> None:
     """Recompute the batch results, all or an interval, at one version of the log."""
@@ -149,10 +153,15 @@ def recompute(
         interval = Interval(first, to)
         spark = session_for(opened, settings)
         from batch_layer.recompute import recompute as compute
+        from batch_layer.recompute import refuse_any_going_back
 
+        if not go_back:
+            refuse_any_going_back(opened, results, interval=interval, log_version=log_version)
         for each in results:
             with step(f"Recompute {each.name}"):
-                compute(spark, opened, each, settings, interval=interval, log_version=log_version)
+                compute(
+                    spark, opened, each, settings, interval=interval, log_version=log_version, go_back=go_back
+                )  # fmt: skip
 
 
 def legacy(lake: LakeOption, config: ConfigOption = None) -> None:

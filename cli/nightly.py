@@ -57,7 +57,7 @@ def nightly(lake: Lake, results: Sequence[Result], settings: Settings, day: date
 def _settled(lake: Lake, result: Result, settings: Settings) -> datetime | None:
     """Before which moment the windows of a result that start there are settled in the batch layer, without a gap."""
     try:
-        return cut_off(at_log(lake, result), result, coverage(lake, result), settings) - _reach(result)
+        return cut_off(result, coverage(lake, result), settings) - _reach(result)
     except NothingToCompare:
         return None
 

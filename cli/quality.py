@@ -57,7 +57,8 @@ def quality(
             answers.print(
                 f"Data Docs: {lake / 'quality' / 'docs' / 'index.html'}", markup=False, highlight=False, soft_wrap=True
             )
-            answers.print(_sentence(found), markup=False, highlight=False, soft_wrap=True)
+            # The last line of the answer, which Airflow takes for the error of the task.
+            answers.print(found.sentence, markup=False, highlight=False, soft_wrap=True)
         conclude(found.status, [each.table for each in found.tables if each.failed])
     raise typer.Exit(found.exit_code)
 
@@ -85,13 +86,6 @@ def _show(found: "QualityRun") -> None:
     for each in found.tables:
         for line in _failures(each):
             answers.print(spelt(line), markup=False, highlight=False, soft_wrap=True)
-
-
-def _sentence(found: "QualityRun") -> str:
-    """What it comes to; the last line of the answer, which Airflow takes for the error of the task."""
-    checked, failed = sum(len(each.expectations) for each in found.tables), sum(each.failed for each in found.tables)
-    of = f"{checked:,} expectations of {len(found.tables)} tables are"
-    return f"{failed:,} of {of} not met." if failed else f"All {of} met."
 
 
 def _pin(table: "CheckedTable") -> str:

@@ -1,19 +1,25 @@
-"""The table `batch_<result>`: its columns, and which interval of it was computed at which version of the log."""
+"""The table `batch_<result>`: its columns, and which interval of it was computed at which version of the log.
 
+Each commit of a recompute says the whole of that, not its own interval alone: Delta removes commits beyond the horizon,
+and what they said of rows that are still there must not go with them.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from lakehouse.carrying import carried_on
 from lakehouse.commits import commits
-from lakehouse.errors import NothingToCompare, ParityError
+from lakehouse.errors import GoesBack, NothingToCompare, ParityError
 from lakehouse.lake import Lake
+from lakehouse.log import Position
 from lakehouse.tables import read_table
-from transformations.durations import from_millis, to_millis
+from transformations.durations import from_millis, iso, to_millis
 from transformations.result import Result
 
 BATCH_STAMPS = ("log_version", "computed_at", "fingerprint")
@@ -74,6 +80,18 @@ class Interval:
         after = self.first is None or (first is not None and self.first <= first)
         return after and (self.end is None or (end is not None and end <= self.end))
 
+    def meets(self, other: "Interval") -> bool:
+        """Whether a window can start in both."""
+        before = self.first is None or other.end is None or self.first < other.end
+        return before and (self.end is None or other.first is None or other.first < self.end)
+
+    @property
+    def said(self) -> str:
+        """In words: from when until when, as one would type it."""
+        first = None if self.first is None else f"from {iso(self.first)}"
+        end = None if self.end is None else f"until {iso(self.end)}"
+        return " ".join(each for each in (first, end) if each) or "all of it"
+
     @property
     def predicate(self) -> str:
         """The same as SQL, which is how Delta takes what an overwrite replaces."""
@@ -87,44 +105,86 @@ class Interval:
 
 @dataclass(frozen=True)
 class Coverage:
-    """An interval of a batch table, and the version of the log that it was computed at."""
+    """An interval of a batch table, and where the log stood when it was computed: version, number of events, mark."""
 
     interval: Interval
     log_version: int
-    table_version: int
+    seq: int
+    high_water: datetime | None
+    table_version: int = -1
+    """The version of the table that was asked about; not that of the run."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As a commit says it."""
+        mark = None if self.high_water is None else to_millis(self.high_water)
+        bounds = {"from": self.interval.first_millis, "to": self.interval.end_millis}
+        return {**bounds, "log_version": self.log_version, "seq": self.seq, "high_water": mark}
 
 
-def coverage(lake: Lake, result: Result) -> list[Coverage]:
-    """What the batch layer has computed, newest first; where two overlap, the newer one holds."""
-    name = batch_name(result)
-    if not lake.has(name):
-        return []
-    return [
-        Coverage(
-            Interval(
-                None if said["from"] is None else from_millis(said["from"]),
-                None if said["to"] is None else from_millis(said["to"]),
-            ),
-            said["log_version"],
-            said["version"],
-        )
-        for said in commits(lake, name)
-    ]
+def run_at(interval: Interval, log: Position, version: int) -> Coverage:
+    """A run over an interval at a version of the log, where the log stands at `log`."""
+    return Coverage(interval, version, log.seq, log.high_water)
 
 
-def still_shown(lake: Lake, result: Result, interval: Interval) -> dict[str, Any]:
-    """What a run that replaces `interval` has to carry on: the earlier runs of which it leaves anything to be seen.
+def coverage(lake: Lake, result: Result, *, until: int | None = None) -> list[Coverage]:
+    """What the batch layer has computed, newest first; where two overlap, the newer one holds.
 
-    The rows of a run stay as long as no other replaces them, and that can be longer than Delta keeps its commit.
+    With `until`, as it was when nothing in the table was of a later version of the log.
     """
-    if not lake.has(batch_name(result)):
-        return {}
-    replaced, shown = [interval], []
-    for each in coverage(lake, result):
-        if not any(newer.covers(each.interval.first, each.interval.end) for newer in replaced):
-            shown.append(each.table_version)
-            replaced.append(each.interval)
-    return carried_on(lake, batch_name(result), anchors=shown)
+    name = batch_name(result)
+    for said in commits(lake, name) if lake.has(name) else ():
+        if "covered" in said:
+            runs = [_run(each, said["version"]) for each in said["covered"]]
+            if until is None or all(run.log_version <= until for run in runs):
+                return runs
+    return []
+
+
+def _run(said: dict[str, Any], table_version: int) -> Coverage:
+    first, end, mark = (
+        None if said[name] is None else from_millis(said[name]) for name in ("from", "to", "high_water")
+    )
+    return Coverage(Interval(first, end), said["log_version"], said["seq"], mark, table_version)
+
+
+def stretches(runs: Sequence[Coverage]) -> list[tuple[Interval, Coverage | None]]:
+    """All of time, cut at the ends of the intervals, in order: each stretch with the run that computed it last, if any."""
+    edges = sorted({edge for run in runs for edge in (run.interval.first, run.interval.end) if edge is not None})
+    cut = [Interval(first, end) for first, end in pairwise((None, *edges, None))]
+    return [(each, next((run for run in runs if run.interval.covers(each.first, each.end)), None)) for each in cut]
+
+
+def reached(runs: Sequence[Coverage]) -> datetime | None:
+    """The latest event time up to which anything was computed: the end of an interval, or the mark of the log back then."""
+    marks = [(stretch, run.high_water) for stretch, run in stretches(runs) if run is not None and run.high_water]
+    return max(
+        (min(stretch.end or mark, mark) for stretch, mark in marks if stretch.first is None or stretch.first < mark),
+        default=None,
+    )
+
+
+def with_run(run: Coverage, before: Sequence[Coverage]) -> list[Coverage]:
+    """What is covered after a run, newest first. A run whose rows are all replaced since is left out."""
+    runs = [run, *before]
+    seen = {id(held) for _, held in stretches(runs) if held is not None}
+    return [each for each in runs if id(each) in seen]
+
+
+def refuse_going_back(result: Result, run: Coverage, before: Sequence[Coverage]) -> None:
+    """Refuse a run that would replace rows of a later version of the log by those of an earlier one."""
+    later = [
+        (stretch, held)
+        for stretch, held in stretches(before)
+        if held is not None and held.log_version > run.log_version and stretch.meets(run.interval)
+    ]
+    if later:
+        newest = max(held.log_version for _, held in later)
+        where = "; ".join(f"{stretch.said} at {held.log_version}" for stretch, held in later[:3])
+        raise GoesBack(
+            f"{batch_name(result)} was computed at a later version of the log than {run.log_version} ({where}"
+            f"{', …' if len(later) > 3 else ''}): its rows would go back in time. Nothing was written. Compute at log version "
+            f"{newest} or later, or say `parity recompute --go-back` if the earlier answer is what you want."
+        )
 
 
 def computed(lake: Lake, result: Result) -> list[Coverage]:
@@ -137,12 +197,12 @@ def computed(lake: Lake, result: Result) -> list[Coverage]:
     return covered
 
 
-def read_batch(spark: SparkSession, lake: Lake, result: Result, covered: list[Coverage]) -> DataFrame:
+def read_batch(spark: SparkSession, lake: Lake, result: Result, covered: Sequence[Coverage]) -> DataFrame:
     """The batch layer's answer as the newest run in `covered` left it: a recompute that ends meanwhile does not show."""
     return read_table(spark, lake, batch_name(result), version=covered[0].table_version)
 
 
-def computed_at(covered: list[Coverage], window_start: Column) -> Column:
+def computed_at(covered: Sequence[Coverage], window_start: Column) -> Column:
     """The log version at which the batch layer last computed a window, -1 for one that it never did."""
     version = F.lit(-1)
     for each in reversed(covered):

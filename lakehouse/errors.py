@@ -73,6 +73,10 @@ class Forgotten(NothingToCompare):
     """Something is asked of a time beyond the horizon, of which Delta keeps no commits."""
 
 
+class GoesBack(ParityError):
+    """A recompute would replace rows of a later version of the log by those of an earlier one."""
+
+
 class NotValidated(ParityError):
     """A validation cannot be made: a table that is not there, or an expectation that could not be evaluated."""
 

@@ -98,10 +98,19 @@ def append(
 
 
 def replace(
-    spark: SparkSession, lake: Lake, name: str, rows: DataFrame, *, where: str, metadata: Mapping[str, Any]
+    spark: SparkSession,
+    lake: Lake,
+    name: str,
+    rows: DataFrame,
+    *,
+    where: str,
+    metadata: Callable[[], Mapping[str, Any]],
 ) -> None:
-    """Replace the rows of the table that satisfy `where` by `rows`, in one commit."""
+    """Replace the rows of the table that satisfy `where` by `rows`, in one commit.
+
+    `metadata` is asked under the table's lock, so that it can go on from what the commit before said; it may refuse.
+    """
     writer = rows.coalesce(1).write.format("delta").mode("overwrite").option("replaceWhere", where)
     with exclusive(spark, lake.lock_file(name), wait=True):
         refuse_torn(lake, name)
-        writer.option("userMetadata", json.dumps(metadata)).save(lake.table(name))
+        writer.option("userMetadata", json.dumps(metadata())).save(lake.table(name))

@@ -20,7 +20,7 @@ from quality.gx import (
 )
 from quality.plain import plain
 from quality.rendering import Readable
-from quality.rules import HELPER, Columns, Figure, NoRow, Rule
+from quality.rules import HELPER, Columns, Figure, NoRow, Nothing, Rule
 
 SAMPLE = 5
 """Rows that are shown of those that a rule forbids."""
@@ -104,6 +104,19 @@ class ExpectColumnsToBe(Readable):
         return not wrong, {"observed_value": len(found), "unexpected": len(wrong), "sample": wrong}
 
 
+class ExpectNothingFound(Readable):
+    """What was found before is nothing."""
+
+    found: list[dict[str, Any]]
+
+    metric_dependencies: ClassVar[tuple[str, ...]] = ("table.columns",)
+    success_keys: ClassVar[tuple[str, ...]] = ("found",)
+
+    def judged(self, metrics: dict[str, Any], engine: Any) -> tuple[bool, dict[str, Any]]:  # noqa: ARG002
+        count = len(self.found)
+        return not count, {"observed_value": count, "unexpected": count, "sample": self.found[:SAMPLE]}
+
+
 def types_of(rows: DataFrame) -> dict[str, str]:
     """The columns of a frame with their types, as people write them."""
     return {each.name: each.dataType.simpleString() for each in rows.schema if not each.name.startswith(HELPER)}
@@ -117,6 +130,8 @@ def expectation(rule: Rule) -> Readable:
         return ExpectNoRowWhere(measure=measure, condition=rule.where, shown=list(rule.shows), **said)
     if isinstance(rule, Figure):
         return ExpectFigureToBeBetween(measure=rule.measure, least=rule.least, most=rule.most, unit=rule.unit, **said)
+    if isinstance(rule, Nothing):
+        return ExpectNothingFound(found=[dict(each) for each in rule.found], **said)
     assert isinstance(rule, Columns)
     return ExpectColumnsToBe(types={each.name: each.dataType.simpleString() for each in rule.schema}, **said)
 

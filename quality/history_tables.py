@@ -66,7 +66,8 @@ def _read(spark: SparkSession, at: Pin, versions: Mapping[str, int], name: str) 
         return rows
     if name == RECONCILIATIONS:
         return rows.where(F.col("log_version") <= at.version)
-    return rows.join(_read(spark, at, versions, RECONCILIATIONS).select("id").distinct(), "id", "left_semi")
+    # By the whole of a verdict: a run judges each result at a version of its own, so one can be of it and another not.
+    return rows.join(_read(spark, at, versions, RECONCILIATIONS), list(VERDICT), "left_semi")
 
 
 def _with_kept(history: History, verdicts: DataFrame) -> DataFrame:

@@ -26,9 +26,8 @@ class Pin:
         """The mark of the log there, none if it is empty."""
         return self.position.high_water
 
-    def lag(self, version: int) -> timedelta:
-        """How far a version of the log is behind the pin, in event time."""
-        reached = position(self.lake, version).high_water
+    def lag(self, reached: datetime | None) -> timedelta:
+        """How far what has come to a mark of the log is behind the pin, in event time."""
         if reached is None or self.high_water is None:
             return timedelta()
         return max(self.high_water - reached, timedelta())

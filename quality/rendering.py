@@ -86,6 +86,9 @@ def observed(kwargs: dict[str, Any], result: dict[str, Any]) -> str:
     if "condition" in kwargs:
         count = result.get("unexpected") or 0
         return "no such row" if not count else f"{count:,} such row{'' if count == 1 else 's'}"
+    if "found" in kwargs:
+        count = result.get("unexpected") or 0
+        return "none" if not count else f"{count:,} such interval{'' if count == 1 else 's'}"
     if "types" in kwargs:
         wrong = result.get("unexpected") or 0
         return "as declared" if not wrong else f"{wrong} column{' differs' if wrong == 1 else 's differ'}"

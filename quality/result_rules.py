@@ -1,12 +1,13 @@
 """The rules of a result, in either layer. They follow from its declaration: a new result needs none of its own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from pyspark.sql.types import TimestampType
 
-from quality.rules import NoRow, Rule, at, equals, given, quoted
+from quality.rules import NoRow, Nothing, Rule, at, equals, given, quoted
+from quality.stretches import ROWS, Stretch, totals_named
 from transformations.durations import iso
 from transformations.result import Result, Total
 
@@ -75,6 +76,47 @@ def conserved(result: Result, totals: Totals, version: int) -> list[Rule]:
     ]
 
 
+def conserved_by_interval(result: Result, stretches: Sequence[Stretch]) -> list[Rule]:
+    """The same of the batch layer, where each interval is of the log as it was when it was computed last; and nothing
+    that the log has between two intervals is left out."""
+    left_out = [each for each in stretches if each.gap and each.events]
+    checked = [each for each in stretches if each.run is not None and each.expected is not None]
+    return [
+        *(_conserved_in(name, total, checked) for name, total in totals_named(result).items() if checked),
+        Nothing(
+            "nothing is left out",
+            "No interval between two that the batch layer has computed was never computed while the log has events there; "
+            "`parity recompute --from T --to T` computes it.",
+            tuple({**_bounds(each), "events": each.events} for each in left_out),
+        ),
+    ]
+
+
+def _conserved_in(name: str, total: Total, checked: Sequence[Stretch]) -> Nothing:
+    intervals = "1 interval" if len(checked) == 1 else f"{len(checked):,} intervals"
+    expected = sum((each.expected or {})[name] for each in checked)
+    return Nothing(
+        f"{name} are conserved",
+        f"{name.capitalize() if name == ROWS else f'{name} of all rows'} that start in an interval add up to {_said(total)} "
+        f"in the log as it was when the interval was computed last: {intervals}, {expected:,} in all.",
+        tuple(
+            {
+                **_bounds(each),
+                "log_version": each.run.log_version if each.run else None,
+                name: each.found[name],
+                "in the log": (each.expected or {})[name],
+            }
+            for each in checked
+            if each.found[name] != (each.expected or {})[name]
+        ),
+    )
+
+
+def _bounds(stretch: Stretch) -> dict[str, str]:
+    first, end = stretch.interval.first, stretch.interval.end
+    return {"from": "the beginning" if first is None else iso(first), "until": "the end" if end is None else iso(end)}
+
+
 def _windows_in_range(shows: tuple[str, ...], span: Span) -> NoRow:
     return NoRow(
         "windows are in range",
@@ -98,4 +140,6 @@ def _times_in_range(result: Result, span: Span) -> list[Rule]:
 
 
 def _said(total: Total) -> str:
+    if total.distinct:
+        return f"the number of {total.kind} with different {', '.join(total.distinct)}"
     return f"the number of {total.kind}" if total.field is None else f"{total.field} of {total.kind}"

@@ -1,12 +1,22 @@
 """The tables of a result: the stream's changelog and the view of it, and the batch layer's table."""
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from lakehouse.batches import BATCH_STAMPS, Coverage, batch_name, batch_schema, computed_at, coverage, read_batch
+from lakehouse.batches import (
+    BATCH_STAMPS,
+    Coverage,
+    batch_name,
+    batch_schema,
+    computed_at,
+    coverage,
+    reached,
+    read_batch,
+)
 from lakehouse.changelogs import Boundary, boundary, changelog_name, read_changelog
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
@@ -14,9 +24,10 @@ from lakehouse.log import position
 from lakehouse.terms import at_log
 from lakehouse.versions import as_noted
 from quality.pins import Pin
-from quality.result_rules import Span, Totals, conserved, row_rules
+from quality.result_rules import Span, Totals, conserved, conserved_by_interval, row_rules
 from quality.rules import COPIES, Columns, NoRow, Rule, behind, copies, given, known, not_after, unique
-from quality.subjects import Absent, Subject
+from quality.stretches import Sums, totals_named
+from quality.subjects import Absent, Subject, Unchecked
 from transformations.changelog import changelog_schema, kappa_view
 from transformations.result import Result
 
@@ -25,7 +36,9 @@ STAMPS = ("cause", "deleted", "settled", "epoch", "batch", "log_version", "writt
 TotalsAt = Callable[[Lake, int], Totals]
 
 
-def result_subjects(spark: SparkSession, at: Pin, result: Result, totals: TotalsAt) -> Iterator[Subject | Absent]:
+def result_subjects(
+    spark: SparkSession, at: Pin, result: Result, totals: TotalsAt, sums: Sums
+) -> Iterator[Subject | Absent]:
     """The view, the changelog and the batch table of a version, as it is computed in the lake."""
     own, settings = as_noted(at.lake, result, at.settings)
     lake = at_log(at.lake, own)
@@ -35,6 +48,7 @@ def result_subjects(spark: SparkSession, at: Pin, result: Result, totals: Totals
         yield from (Absent(name, str(missing)) for name in (changelog_name(own), f"{changelog_name(own)}-changelog"))
     else:
         where = {"log_version": pinned.log_version, "epoch": pinned.epoch}
+        unsaid = _why_no_sums(own, settings.lateness.policy)
         read = partial(read_changelog, spark, lake, own, pinned)
         yield Subject(
             changelog_name(own),
@@ -42,7 +56,8 @@ def result_subjects(spark: SparkSession, at: Pin, result: Result, totals: Totals
             changelog_schema(own),
             read=read,
             prepare=partial(_view, own, pinned),
-            rules=partial(_view_rules, at, own, lake, pinned, totals, correct=settings.lateness.policy == "correct"),
+            rules=partial(_view_rules, at, own, lake, pinned, totals, sums_known=unsaid is None),
+            unchecked=lambda: [] if unsaid is None else [Unchecked("sums", unsaid)],
             pinned=where,
         )
         yield Subject(
@@ -54,7 +69,7 @@ def result_subjects(spark: SparkSession, at: Pin, result: Result, totals: Totals
             rules=partial(_changelog_rules, at, own, pinned),
             pinned=where,
         )
-    covered = _computed_until(at.version, coverage(lake, own))
+    covered = coverage(lake, own, until=at.version)
     if not covered:
         yield Absent(
             batch_name(own), f"The batch layer has not computed {own.id} at or before log version {at.version}."
@@ -66,15 +81,23 @@ def result_subjects(spark: SparkSession, at: Pin, result: Result, totals: Totals
         batch_schema(own),
         read=partial(read_batch, spark, lake, own, covered),
         prepare=partial(_batch, own, covered),
-        rules=partial(_batch_rules, at, own, lake, covered, totals),
+        rules=partial(_batch_rules, at, own, lake, covered, sums),
+        unchecked=partial(_batch_unchecked, own, lake, covered, sums),
         pinned={"log_version": covered[0].log_version},
     )
 
 
-def _computed_until(version: int, runs: list[Coverage]) -> list[Coverage]:
-    """The runs of the batch layer up to the newest after which nothing in the table was of a later version of the log."""
-    ahead = max((place + 1 for place, run in enumerate(runs) if run.log_version > version), default=0)
-    return runs[ahead:]
+def _why_no_sums(result: Result, policy: str) -> str | None:
+    """Why the stream's sums are not checked; none if they are, or if there are none."""
+    if not totals_named(result):
+        return None
+    if policy != "correct":
+        return f"the policy {policy} leaves late events out"
+    if result.window.mode == "append" and result.way == "engine":
+        return "the engine tells them when they are over, and events of open ones are in no row yet"
+    if result.window.times_counted is None:
+        return "an event is not in as many windows as another"
+    return None
 
 
 def _view(result: Result, pinned: Boundary, changelog: DataFrame) -> DataFrame:
@@ -83,14 +106,13 @@ def _view(result: Result, pinned: Boundary, changelog: DataFrame) -> DataFrame:
 
 
 def _view_rules(
-    at: Pin, result: Result, lake: Lake, pinned: Boundary, totals: TotalsAt, *, correct: bool
+    at: Pin, result: Result, lake: Lake, pinned: Boundary, totals: TotalsAt, *, sums_known: bool
 ) -> list[Rule]:
     version = pinned.log_version
     rules = [*row_rules(result, _span(at, lake, version)), *_no_overlap(result)]
-    # An engine that tells a result once, when it is over, has not told the open ones: their events are in no row yet.
-    if correct and (result.window.mode == "update" or result.way == "recompute"):
+    if sums_known:
         rules += conserved(result, totals(lake, version), version)
-    return [*rules, behind(at.lag(version), at.settings.quality.result_lag)]
+    return [*rules, behind(at.lag(position(lake, version).high_water), at.settings.quality.result_lag)]
 
 
 def _revisions(result: Result, pinned: Boundary, changelog: DataFrame) -> DataFrame:
@@ -131,13 +153,12 @@ def _batch(result: Result, covered: list[Coverage], rows: DataFrame) -> DataFram
     return _with_overlap(rows, result).withColumns(helpers)
 
 
-def _batch_rules(at: Pin, result: Result, lake: Lake, covered: list[Coverage], totals: TotalsAt) -> list[Rule]:
-    version = covered[0].log_version
+def _batch_rules(at: Pin, result: Result, lake: Lake, covered: list[Coverage], sums: Sums) -> list[Rule]:
     shows = (*result.identity, "log_version")
     rules: list[Rule] = [
         Columns(batch_schema(result)),
         unique(result.identity),
-        *row_rules(result, _span(at, lake, max(each.log_version for each in covered))),
+        *row_rules(result, _span_of(at, max((each.high_water for each in covered if each.high_water), default=None))),
         *_no_overlap(result),
         given(BATCH_STAMPS, shows, name="stamps are given"),
         NoRow(
@@ -148,10 +169,27 @@ def _batch_rules(at: Pin, result: Result, lake: Lake, covered: list[Coverage], t
         ),
         not_after("computed_at", at.moment, shows),
     ]
-    whole = covered[0].interval.first is None and covered[0].interval.end is None
-    if whole:
-        rules += conserved(result, totals(lake, version), version)
-    return [*rules, behind(at.lag(version), at.settings.quality.result_lag)]
+    rules += conserved_by_interval(result, sums(lake, result, covered))
+    return [*rules, behind(at.lag(reached(covered)), at.settings.quality.batch_lag)]
+
+
+def _batch_unchecked(result: Result, lake: Lake, covered: list[Coverage], sums: Sums) -> list[Unchecked]:
+    """What lies outside of all that was computed, and what no other code can add up."""
+    found = sums(lake, result, covered)
+    left = [
+        Unchecked(f"{each.interval.said}", "the batch layer has not computed it, and the log has events there")
+        for each in found
+        if each.run is None and not each.gap and each.events
+    ]
+    if any(each.run is not None and each.events for each in found):
+        left.append(
+            Unchecked("what came after its interval was computed", "no row can have it before the next recompute")
+        )
+    if totals_named(result) and any(each.expected is None for each in found):
+        left.append(Unchecked("sums", f"where a {result.window.name} puts an event is not known here"))
+    if reached(covered) is None:
+        left.append(Unchecked("freshness", "the log was empty when it was computed"))
+    return left
 
 
 def _with_overlap(rows: DataFrame, result: Result) -> DataFrame:
@@ -170,5 +208,8 @@ def _no_overlap(result: Result) -> list[Rule]:
 
 
 def _span(at: Pin, lake: Lake, version: int) -> Span | None:
-    high_water = position(lake, version).high_water
+    return _span_of(at, position(lake, version).high_water)
+
+
+def _span_of(at: Pin, high_water: datetime | None) -> Span | None:
     return None if high_water is None else Span(at.settings.clock.floor, high_water)

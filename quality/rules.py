@@ -4,10 +4,10 @@ A rule has a short name and a sentence that a person reads. Its condition is SQL
 columns whose names begin with `_` were computed for the check and are no part of the table.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from pyspark.sql import Column, Window
 from pyspark.sql import functions as F
@@ -54,7 +54,16 @@ class Figure:
     unit: Unit = "number"
 
 
-Rule = Columns | NoRow | Figure
+@dataclass(frozen=True)
+class Nothing:
+    """Nothing was found of what must not be: `found` is known already, e.g. intervals whose sums are wrong."""
+
+    name: str
+    says: str
+    found: tuple[Mapping[str, Any], ...]
+
+
+Rule = Columns | NoRow | Figure | Nothing
 
 
 def given(columns: Sequence[str], shows: Sequence[str], *, name: str = "nothing is missing") -> NoRow:

@@ -15,6 +15,14 @@ def unchanged(rows: DataFrame) -> DataFrame:
 
 
 @dataclass(frozen=True)
+class Unchecked:
+    """What could not be checked of a table, and why. It is no failure, and it is told."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Subject:
     """A table, or the view of one. `read` gives its rows, of which `prepare` makes the frame that is checked."""
 
@@ -26,6 +34,7 @@ class Subject:
     prepare: Callable[[DataFrame], DataFrame] = unchanged
     objects: tuple[str, ...] = ()
     """Columns that hold an object as JSON, in which there may be names of persons."""
+    unchecked: Callable[[], Sequence[Unchecked]] = tuple
     pinned: dict[str, Any] = field(default_factory=dict)
     """Where it stands: the version of the log, the epoch, whatever says what was read."""
 

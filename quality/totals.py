@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.lake import Lake
@@ -20,13 +20,18 @@ def totals_of(spark: SparkSession, results: Iterable[Result]) -> Callable[[Lake,
     def totals(lake: Lake, version: int) -> Totals:
         place = (lake.log, lake.since, version)
         if place not in known:
-            sums = [
-                F.sum(F.when(F.col("kind") == total.kind, F.lit(1) if total.field is None else F.col(total.field)))
-                for total in wanted
-            ]
-            row = log_at(spark, lake, version).agg(F.lit(0), *(F.coalesce(each, F.lit(0)) for each in sums)).first()
+            sums = [F.coalesce(added(total), F.lit(0)) for total in wanted]
+            row = log_at(spark, lake, version).agg(F.lit(0), *sums).first()
             assert row is not None
             known[place] = dict(zip(wanted, map(int, row[1:]), strict=True))
         return known[place]
 
     return totals
+
+
+def added(total: Total) -> Column:
+    """What rows of the log have of a total, as an aggregate; null where they have none."""
+    of_kind = F.col("kind") == total.kind
+    if total.distinct:
+        return F.count_distinct(F.when(of_kind, F.struct(*total.distinct)))
+    return F.sum(F.when(of_kind, F.lit(1) if total.field is None else F.col(total.field)))

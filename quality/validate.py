@@ -6,6 +6,7 @@ It reads versions of tables that are complete, beside the streams and never insi
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -29,12 +30,14 @@ from quality.rendering import observed
 from quality.result_tables import result_subjects
 from quality.rules import Columns, Rule
 from quality.site import Site, failures, quality_directory
+from quality.stretches import sums_at
 from quality.subjects import Absent, Subject
 from quality.totals import totals_of
 from transformations.durations import iso
 from transformations.result import Result
 
 Progress = Callable[[int, int], None]
+NOT_AS_DECLARED = {"what": "everything but the columns", "why": "they are not as declared"}
 
 
 def validate(
@@ -70,10 +73,10 @@ def validate(
 
 
 def _subjects(spark: SparkSession, at: Pin, results: Sequence[Result], key: bytes) -> Iterator[Subject | Absent]:
-    totals = totals_of(spark, results)
+    totals, sums = totals_of(spark, results), sums_at(spark, at)
     yield from log_subjects(spark, at, key)
     for result in results:
-        yield from result_subjects(spark, at, result, totals)
+        yield from result_subjects(spark, at, result, totals, sums)
     yield from control_subjects(spark, at)
     yield from history_subjects(spark, at)
 
@@ -106,7 +109,8 @@ def _checked(site: Site, subject: Subject, key: bytes) -> CheckedTable:
     if errors:
         raise NotValidated(f"{subject.name} could not be validated: {errors[0].strip().splitlines()[0]}")
     expectations = [_told(each) for each in result.results]
-    return CheckedTable(subject.name, subject.version, subject.pinned, expectations, site.page(subject.name))
+    unchecked = [asdict(each) for each in subject.unchecked()] if whole else [NOT_AS_DECLARED]
+    return CheckedTable(subject.name, subject.version, subject.pinned, expectations, site.page(subject.name), unchecked)
 
 
 def _told(each: Any) -> Checked:

@@ -3,7 +3,7 @@
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.batches import Coverage, Interval
+from lakehouse.batches import Coverage, Interval, stretches
 from lakehouse.lake import Lake
 from lakehouse.log import log_at
 from lakehouse.settings import Settings
@@ -25,7 +25,7 @@ def nothing_to_compute(
     Events alone do not make a row: no team need have reached the goal. So it is computed what they make. What the batch
     layer never computed is not known to be empty.
     """
-    if not any(each.interval.covers(interval.first, interval.end) for each in covered):
+    if not all(run is not None for stretch, run in stretches(covered) if stretch.meets(interval)):
         return False
     rows = result.of(log_at(spark, lake, at.log_version).where(interval.needs(result)))
     beyond = F.coalesce(F.col("window_end") <= F.lit(at.high_water - settings.retention.horizon), F.lit(False))

@@ -142,7 +142,8 @@ def judged_keys(
     batch = read_batch(spark, lake, result, covered).where(interval.holds(F.col("window_start")))
     rows = candidate_rows(spark, lake, result, at).where(interval.holds(F.col("window_start")))
     log = log_at(spark, lake, max(at.log_version, *(each.log_version for each in covered)))
-    spans = {each.log_version: _span(lake, each.log_version, at.log_version) for each in covered}
+    pinned = position(lake, at.log_version).seq
+    spans = {each.log_version: (min(each.seq, pinned), max(each.seq, pinned)) for each in covered}
     both = compared(batch, rows, result, tolerance=tolerance)
     keys = with_state(
         both,
@@ -154,12 +155,6 @@ def judged_keys(
     keys = keys.join(revised(spark, lake, result, at), list(result.identity), "left")
     again = (F.col("state") == "equal") & F.col("times").isNotNull()
     return keys.withColumn("state", F.when(again, "differs").otherwise(F.col("state")))
-
-
-def _span(lake: Lake, one: int, other: int) -> tuple[int, int]:
-    """The places in the log between two of its versions, whichever comes first: `(low, high]`."""
-    low, high = sorted(position(lake, version).seq for version in (one, other))
-    return low, high
 
 
 def _late_events(spark: SparkSession, lake: Lake, result: Result, settings: Settings, at: Pin) -> int:

@@ -16,7 +16,7 @@ from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log
-from serving.stretches import Stretch, contiguous, settled_throughout, stretches
+from serving.stretches import Stretch, contiguous, settled_stretches, settled_throughout
 from transformations.result import Result
 
 Layer = Literal["kappa", "batch", "legacy", "lambda"]
@@ -49,7 +49,7 @@ def pinned(lake: Lake, result: Result, settings: Settings, *, layer: Layer, comp
         version = (arrivals_boundary(lake) if computes else answer_boundary(lake, result)).log_version
         return Pinned(layer, version, settled_before(mark(lake, version), allowed))
     covered = () if layer == "kappa" else tuple(computed(lake, result))
-    found = stretches(lake, covered, allowed)
+    found = settled_stretches(covered, allowed)
     if layer == "batch":
         version = covered[0].log_version
         before = settled_throughout(result, found) if found else settled_before(mark(lake, version), allowed)
@@ -58,19 +58,19 @@ def pinned(lake: Lake, result: Result, settings: Settings, *, layer: Layer, comp
     before = settled_before(mark(lake, at.log_version), allowed, at)
     if layer == "kappa":
         return Pinned(layer, at.log_version, before, at)
-    until = cut_off(lake, result, covered, settings)
+    until = cut_off(result, covered, settings)
     behind = (replace(each, settled_before=min(each.settled_before, until)) for each in contiguous(found))
     return Pinned(layer, at.log_version, before, at, covered, until, tuple(behind))
 
 
-def cut_off(lake: Lake, result: Result, runs: Sequence[Coverage], settings: Settings) -> datetime:
+def cut_off(result: Result, runs: Sequence[Coverage], settings: Settings) -> datetime:
     """The end of what the batch layer has settled without a gap: behind it the speed layer answers.
 
     Each stretch between the ends of the intervals counts as it was computed last; the first that the batch layer has not
     computed, or not settled up to its end, is where the cut-off lies.
     """
     reached: datetime | None = None
-    for each in contiguous(stretches(lake, runs, settings.lateness.allowed)):
+    for each in contiguous(settled_stretches(runs, settings.lateness.allowed)):
         ends = each.settled_before if each.end is None else min(each.end, each.settled_before)
         reached = ends if reached is None else max(reached, ends)
     if reached is None:

@@ -8,11 +8,8 @@ is. The same decides from which layer the Lambda view takes a row.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import pairwise
 
-from lakehouse.batches import Coverage
-from lakehouse.lake import Lake
-from lakehouse.log import position
+from lakehouse.batches import Coverage, stretches
 from transformations.durations import to_millis
 from transformations.result import Result
 
@@ -27,20 +24,17 @@ class Stretch:
     settled_before: datetime
 
 
-def stretches(lake: Lake, runs: Sequence[Coverage], allowed: timedelta) -> list[Stretch]:
-    """What the runs have computed, in the order of event time; where two overlap, the newer one, which comes first, holds."""
-    edges = sorted({edge for run in runs for edge in (run.interval.first, run.interval.end) if edge is not None})
+def settled_stretches(runs: Sequence[Coverage], allowed: timedelta) -> list[Stretch]:
+    """What the runs have computed, in the order of event time; neighbours of one version are one stretch."""
     found: list[Stretch] = []
-    for first, end in pairwise((None, *edges, None)):
-        run = next((run for run in runs if run.interval.covers(first, end)), None)
-        mark = position(lake, run.log_version).high_water if run else None
-        if run is None or mark is None:
+    for interval, run in stretches(runs):
+        if run is None or run.high_water is None:
             continue
         last = found[-1] if found else None
-        if last is not None and last.end == first and last.log_version == run.log_version:
-            found[-1] = replace(last, end=end)
+        if last is not None and last.end == interval.first and last.log_version == run.log_version:
+            found[-1] = replace(last, end=interval.end)
         else:
-            found.append(Stretch(first, end, run.log_version, mark - allowed))
+            found.append(Stretch(interval.first, interval.end, run.log_version, run.high_water - allowed))
     return found
 
 

@@ -60,7 +60,7 @@ def write_answer(spark: SparkSession, lake: Lake, result: Result, settings: Sett
     name, at = legacy_name(result), arrivals_boundary(lake)
     create_table(spark, lake, name, result.schema, horizon=settings.retention.horizon, append_only=False)
     said = {"log_version": at.log_version, "duplicates_version": at.duplicates_version}
-    replace(spark, lake, name, read_legacy(spark, lake, result, at), where="true", metadata=said)
+    replace(spark, lake, name, read_legacy(spark, lake, result, at), where="true", metadata=lambda: said)
 
 
 def _arrivals(spark: SparkSession, lake: Lake, table: str, settings: Settings) -> DataFrame:

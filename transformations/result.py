@@ -17,10 +17,14 @@ Way = Literal["engine", "recompute"]
 
 @dataclass(frozen=True)
 class Total:
-    """What a value adds up over the log: a field of the events of a kind or, without a field, how many there are."""
+    """What a value adds up over the log: a field of the events of a kind or, without a field, how many there are.
+
+    With `distinct`, those that share these columns count once.
+    """
 
     kind: str
     field: str | None = None
+    distinct: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ class Result:
     `by` are the columns of an event that say which keys it can bear upon, if they are not the key itself. `present` is
     a predicate over the values, for results that can vanish again; rows without it do not exist. `way` says how the
     stream computes it: by the engine's operator, with repairs of what late rows touched, or by recomputing what any row
-    touched. `prefer` is for an engine that tells a row more than once: the greatest counts.
+    touched. `prefer` is for an engine that tells a row more than once: the greatest counts. `rows` says what of the log
+    there is a row for each.
     """
 
     name: str
@@ -82,6 +87,7 @@ class Result:
     way: Way = "engine"
     prefer: str | None = None
     derived: Derived | None = None
+    rows: Total | None = None
     version: int = 1
 
     @property

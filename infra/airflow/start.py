@@ -31,6 +31,14 @@ PREPARATIONS = (
     ("db", "migrate"),
     ("pools", "set", STREAM_POOL, "1", "What streams: two at once would meet at the lock of a result."),
 )
+DATABASE = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
+ALLOWED = {
+    DATABASE,
+    *("HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH"),
+    *("JAVA_HOME", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+}
+ALLOWED_FROM = ("LC_", "PARITY_", "SPARK_", "PG")
+"""The beginnings of names: locale, the settings of Parity, Spark's own, and those of PostgreSQL's client."""
 
 
 class Stop(Exception):
@@ -78,7 +86,10 @@ def main() -> int:
 
 
 def settings(home: Path, *, lake: Path, landing: Path | None, port: int) -> dict[str, str]:
-    """The environment of every component. An Airflow of the caller's own does not get mixed in, but for its database."""
+    """The environment of every component: what is set here, and of the caller's what is allowed, e.g. his database.
+
+    An Airflow of his own does not get mixed in: one of its variables could make every visitor an administrator.
+    """
     ours = {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
@@ -104,9 +115,10 @@ def settings(home: Path, *, lake: Path, landing: Path | None, port: int) -> dict
         "AIRFLOW_VAR_PARITY_LANDING": "" if landing is None else str(landing),
     }
     # SQLite has one writer at a time; with its default of 5 s a busy machine answers "database is locked".
-    database = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}?timeout=60"}
+    database = {DATABASE: f"sqlite:///{home / 'airflow.db'}?timeout=60"}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    return {**database, **os.environ, **ours, "PATH": path}
+    inherited = {name: value for name, value in os.environ.items() if name in ALLOWED or name.startswith(ALLOWED_FROM)}
+    return {**database, **inherited, **ours, "PATH": path}
 
 
 def password_file(home: Path) -> Path:

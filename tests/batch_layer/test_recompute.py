@@ -10,13 +10,16 @@ import pytest
 from deliveries import START, heartbeat, land, pop
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from typer.testing import CliRunner
 
 import batch_layer.recompute
 from batch_layer.recompute import recompute
-from lakehouse.batches import Coverage, Interval, batch_name, coverage
+from cli.main import app
+from lakehouse.batches import Coverage, Interval, batch_name, coverage, refuse_going_back, run_at, with_run
 from lakehouse.commits import newest
-from lakehouse.errors import NothingToCompare, ParityError, SettingsChanged
+from lakehouse.errors import GoesBack, NothingToCompare, ParityError, SettingsChanged
 from lakehouse.lake import Lake, create_lake
+from lakehouse.log import EVENTS, Position, position
 from lakehouse.settings import Lateness, load_settings
 from lakehouse.tables import read_table
 from serving.pins import cut_off
@@ -100,7 +103,7 @@ def test_an_interval_takes_the_windows_that_start_in_it(spark: SparkSession, lak
 
 def test_an_interval_without_events_becomes_empty(spark: SparkSession, lake: Lake) -> None:
     recompute(spark, lake, RESULT, SETTINGS)
-    recompute(spark, lake, RESULT, SETTINGS, interval=Interval(moment(60), None), log_version=0)
+    recompute(spark, lake, RESULT, SETTINGS, interval=Interval(moment(60), None), log_version=0, go_back=True)
     assert stored(spark, lake) == {0: (11, 3)}
 
 
@@ -121,6 +124,100 @@ def test_other_settings_than_those_of_the_lake_are_refused(spark: SparkSession, 
     other = SETTINGS.model_copy(update={"lateness": Lateness(allowed=timedelta(minutes=1))})
     with pytest.raises(SettingsChanged, match="the lake has '5 minutes', the settings say '1 minute'"):
         recompute(spark, lake, RESULT, other)
+
+
+def seconds(first: int | None, end: int | None) -> Interval:
+    return Interval(*(None if each is None else moment(each) for each in (first, end)))
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "refused"),
+    [
+        ([(None, None, 3)], (None, None, 2), True),
+        ([(None, None, 3)], (0, 60, 1), True),
+        ([(0, 60, 3)], (None, None, 2), True),
+        ([(None, None, 1), (60, 120, 3)], (0, 61, 2), True),
+        ([(None, None, 1), (60, 120, 3)], (119, None, 2), True),
+        ([(None, None, 1), (60, 120, 3)], (None, 60, 2), False),
+        ([(None, None, 1), (60, 120, 3)], (120, 180, 2), False),
+        ([(60, 120, 3), (None, None, 3), (60, 120, 2)], (60, 120, 2), False),
+        ([(None, None, 2)], (0, 60, 2), False),
+    ],
+    ids=[
+        "all again",
+        "a part",
+        "all, of which a part is later",
+        "one that reaches into a later part",
+        "one that begins in a later part",
+        "one that ends where a later part begins",
+        "one that begins where a later part ends",
+        "one whose later rows are replaced already",
+        "the same version",
+    ],
+)
+def test_a_run_that_would_go_back_in_time_is_refused(
+    first: list[tuple[int | None, int | None, int]], then: tuple[int | None, int | None, int], refused: bool
+) -> None:
+    def run(start: int | None, end: int | None, version: int) -> Coverage:
+        return run_at(seconds(start, end), Position(version), version)
+
+    covered: list[Coverage] = []
+    for each in first:
+        covered = with_run(run(*each), covered)
+    if refused:
+        with pytest.raises(GoesBack, match=r"later version of the log than \d .*at 3.*Nothing was written.*--go-back"):
+            refuse_going_back(RESULT, run(*then), covered)
+    else:
+        refuse_going_back(RESULT, run(*then), covered)
+
+
+def test_a_refused_run_writes_nothing_and_one_that_is_told_to_goes_back(spark: SparkSession, lake: Lake) -> None:
+    recompute(spark, lake, RESULT, SETTINGS)
+    before, version = stored(spark, lake), newest(lake, batch_name(RESULT))
+    with pytest.raises(GoesBack):
+        recompute(spark, lake, RESULT, SETTINGS, interval=seconds(60, 120), log_version=1)
+    assert (stored(spark, lake), newest(lake, batch_name(RESULT))) == (before, version)
+    recompute(spark, lake, RESULT, SETTINGS, interval=seconds(60, 120), log_version=1, go_back=True)
+    assert stored(spark, lake) == before | {60: (2, 1)}
+
+
+def test_a_run_that_is_overtaken_by_a_later_one_is_refused_when_it_wants_to_write(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def overtaken(*_: object) -> None:
+        monkeypatch.undo()
+        recompute(spark, lake, RESULT, SETTINGS, interval=seconds(60, None))
+
+    monkeypatch.setattr(batch_layer.recompute, "failpoint", overtaken)
+    with pytest.raises(GoesBack):
+        recompute(spark, lake, RESULT, SETTINGS, log_version=1)
+    assert stored(spark, lake) == {60: (22, 3), 120: (33, 3), 420: (1, 3)}
+
+
+def test_of_several_results_none_is_written_if_one_is_refused(spark: SparkSession, lake: Lake) -> None:
+    recompute(spark, lake, RESULT, SETTINGS)
+    done = CliRunner().invoke(
+        app, ["recompute", "--lake", str(lake.path), "--result", "game_pulse", "--result", "team_scores",
+              "--log-version", "2", "--to", "2026-03-02"],
+    )  # fmt: skip
+    assert done.exit_code == 2 and "batch_team_scores@1 was computed at a later version of the log" in done.stderr
+    assert not lake.has("batch_game_pulse@1")
+
+
+def test_what_is_covered_is_known_though_the_commits_of_all_runs_but_the_last_are_gone(
+    spark: SparkSession, lake: Lake
+) -> None:
+    for interval, version in ((seconds(None, None), 2), (seconds(60, 120), 3), (seconds(120, 180), 3)):
+        recompute(spark, lake, RESULT, SETTINGS, interval=interval, log_version=version)
+    before, until = coverage(lake, RESULT), cut_off(RESULT, coverage(lake, RESULT), SETTINGS)
+    assert [(run.interval, run.log_version) for run in before] == [
+        (seconds(120, 180), 3), (seconds(60, 120), 3), (seconds(None, None), 2),
+    ]  # fmt: skip
+    for name in (batch_name(RESULT), EVENTS):
+        for commit in sorted(Path(lake.table(name), "_delta_log").glob("*.json"))[:-1]:
+            commit.unlink()
+    assert coverage(lake, RESULT) == before and until == moment(135)
+    assert cut_off(RESULT, coverage(lake, RESULT), SETTINGS) == until
 
 
 def stops_before_it_writes(*_: object) -> NoReturn:
@@ -174,7 +271,7 @@ def test_the_lambda_view_is_batch_before_the_cut_off_and_kappa_behind_it(spark: 
     def seen(layer: Any) -> dict[int, int]:
         return bubbles(view(spark, both, RESULT, SETTINGS, layer=layer))
 
-    assert cut_off(both, RESULT, coverage(both, RESULT), SETTINGS) == moment(130)
+    assert cut_off(RESULT, coverage(both, RESULT), SETTINGS) == moment(130)
     assert seen("batch") == {0: 1, 60: 2, 120: 3}
     assert seen("kappa") == {0: 11, 60: 22, 120: 33, 420: 1}
     assert seen("lambda") == {0: 1, 60: 2, 120: 33, 420: 1}
@@ -220,5 +317,7 @@ def test_the_cut_off_is_the_end_of_what_batch_has_settled_without_a_gap(
     def at(seconds: int | None) -> Any:
         return None if seconds is None else moment(seconds)
 
-    newest_first = [Coverage(Interval(at(first), at(end)), version, 1) for first, end, version in reversed(runs)]
-    assert cut_off(lake, RESULT, newest_first, SETTINGS) == moment(reached)
+    newest_first = [
+        run_at(Interval(at(first), at(end)), position(lake, version), version) for first, end, version in reversed(runs)
+    ]
+    assert cut_off(RESULT, newest_first, SETTINGS) == moment(reached)

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from cli.nightly import DAY, Nightly, nightly
-from lakehouse.batches import Interval, coverage
+from lakehouse.batches import Interval, coverage, run_at, with_run
 from lakehouse.lake import Lake, create_lake
+from lakehouse.log import position
 from lakehouse.settings import load_settings
 from serving.pins import cut_off
 from transformations.catalogue import catalogue
@@ -50,15 +51,16 @@ def ingested(lake: Lake, mark: datetime) -> int:
 def night(lake: Lake, day: datetime, version: int) -> Nightly:
     """The run for a day, carried out: its interval is computed for both results."""
     run = nightly(lake, [SCORES, CLICKS], SETTINGS, day, version)
-    first = None if run.first is None else to_millis(datetime.fromisoformat(run.first))
-    said = {"log_version": version, "from": first, "to": to_millis(datetime.fromisoformat(run.to))}
+    first = None if run.first is None else datetime.fromisoformat(run.first)
     for result in (SCORES, CLICKS):
-        commit(lake, f"batch_{result.id}", said)
+        done = run_at(Interval(first, datetime.fromisoformat(run.to)), position(lake, version), version)
+        covered = [each.as_dict() for each in with_run(done, coverage(lake, result))]
+        commit(lake, f"batch_{result.id}", {**done.as_dict(), "covered": covered})
     return run
 
 
 def reached(lake: Lake) -> datetime:
-    return min(cut_off(lake, each, coverage(lake, each), SETTINGS) for each in (SCORES, CLICKS))
+    return min(cut_off(each, coverage(lake, each), SETTINGS) for each in (SCORES, CLICKS))
 
 
 def test_the_first_night_computes_everything_so_that_there_is_something_to_serve(lake: Lake) -> None:

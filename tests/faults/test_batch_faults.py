@@ -19,6 +19,7 @@ import reconciliation.reconcile
 from batch_layer.recompute import recompute
 from lakehouse.batches import Interval, batch_name, coverage
 from lakehouse.changelogs import boundaries
+from lakehouse.commits import commits
 from lakehouse.identity import live_epoch
 from lakehouse.lake import Lake
 from lakehouse.log import position
@@ -81,7 +82,7 @@ def test_batch_and_stream_write_at_once_and_both_are_right(
     recomputed = 0
     with beside(lambda: stream(spark, lake, [SCORES, SESSIONS], settings)) as streaming:
         while streaming.is_alive() or not recomputed:
-            recompute(spark, lake, SCORES, settings, log_version=1 + recomputed % 4)
+            recompute(spark, lake, SCORES, settings, log_version=1 + recomputed % 4, go_back=True)
             recomputed += 1
     batches = len(boundaries(lake, SCORES, live_epoch(lake, SCORES)))
     assert batches == 4
@@ -141,17 +142,19 @@ def test_two_recomputes_of_one_result_at_once_leave_the_answer_of_one_of_them(
     ingest(spark, lake, landing, settings, files_per_batch=1)
     stream(spark, lake, [SCORES], settings)
     recompute(spark, lake, SCORES, settings)
-    with beside(lambda: recompute(spark, lake, SCORES, settings, log_version=2)):
+    with beside(lambda: recompute(spark, lake, SCORES, settings, log_version=2, go_back=True)):
         recompute(spark, lake, SCORES, settings, log_version=3)
+    assert sorted(said["log_version"] for said in commits(lake, batch_name(SCORES))) == [2, 3, 3]
     runs = coverage(lake, SCORES)
-    assert sorted(run.log_version for run in runs) == [2, 3, 3]
+    assert len(runs) == 1, "all of the others is replaced"
     rows = read_table(spark, lake, batch_name(SCORES)).select("log_version", *SCORES.identity).collect()
     assert {row.log_version for row in rows} == {runs[0].log_version}
     assert len(rows) == len({row[1:] for row in rows}) == 10 * runs[0].log_version
     verdict = proven(spark, lake, [SCORES], settings)
     observe(
         "Two recomputes of one result at the same time",
-        "Both end, one commit after the other. The table has the rows of the second alone, none twice, and says at which log "
+        "Both end, one commit after the other (without `--go-back` the one at the earlier version is refused if it comes "
+        "second). The table has the rows of the second alone, none twice, and says at which log "
         f"version they were computed. {verdict.results[0].equal} settled keys agree.",
     )
 
@@ -184,8 +187,8 @@ def test_a_recompute_of_an_interval_during_a_recompute_of_all_leaves_no_row_twic
 
     with monkeypatch.context() as patched:
         strike_once(patched, batch_layer.recompute, "settings_fingerprint", other)
-        recompute(spark, lake, SCORES, settings, interval=outer, log_version=versions[outer])
-    assert [run.log_version for run in coverage(lake, SCORES)] == [versions[outer], versions[inner]]
+        recompute(spark, lake, SCORES, settings, interval=outer, log_version=versions[outer], go_back=True)
+    assert [run.log_version for run in coverage(lake, SCORES)] == ([1] if inner else [3, 1])
     rows = read_table(spark, lake, batch_name(SCORES)).select(*SCORES.identity).collect()
     assert len(rows) == len(set(rows)) == 10
     verdict = reconcile(spark, lake, [SCORES], settings)

@@ -11,14 +11,14 @@ import pytest
 from deliveries import START
 
 from lakehouse.arrivals import ARRIVALS
-from lakehouse.batches import Interval, batch_name, coverage, still_shown
+from lakehouse.batches import Interval, batch_name, coverage, run_at, with_run
 from lakehouse.carrying import carried_on, said_at
 from lakehouse.changelogs import boundaries, changelog_name, folded_until
 from lakehouse.commits import commits, committed_at, lasting, newest_at
 from lakehouse.errors import Forgotten, PositionForgotten, VersionRefused
 from lakehouse.identity import begun_epoch, live_epoch, unused_epoch
 from lakehouse.lake import Lake
-from lakehouse.log import EVENTS, known_version, newest_version, position
+from lakehouse.log import EVENTS, Position, known_version, newest_version, position
 from lakehouse.needs import anchors
 from lakehouse.notes import edited
 from lakehouse.versions import forced_swap, make_live
@@ -178,12 +178,13 @@ def test_the_runs_of_batch_stay_known_as_long_as_anything_of_them_is_shown(lake:
         (3, Interval(START + HOUR, START + 2 * HOUR)),
         (4, Interval(START, START + HOUR)),
     ):
-        said = {"log_version": log_version, "from": interval.first_millis, "to": interval.end_millis}
-        last = commit(lake, name, {**said, **still_shown(lake, SCORES, interval)})
+        run = run_at(interval, Position(log_version, high_water=START), log_version)
+        covered = [each.as_dict() for each in with_run(run, coverage(lake, SCORES))]
+        last = commit(lake, name, {**run.as_dict(), "covered": covered})
         cleaned(lake, name, before=last)
     assert [each.log_version for each in coverage(lake, SCORES)] == [4, 3, 1], "the second is hidden by the fourth"
-    whole = still_shown(lake, SCORES, Interval())["carried"]
-    assert [each["said"]["log_version"] for each in whole] == [4], "the newest of all is carried on anyway"
+    whole = run_at(Interval(), Position(5, high_water=START), 5)
+    assert with_run(whole, coverage(lake, SCORES)) == [whole], "of the others nothing is left to be seen"
 
 
 def standing(lake: Lake, number: int, *, log: int, reached: int) -> None:
@@ -237,7 +238,8 @@ def test_the_log_is_anchored_where_versions_begin_and_stand(log: Lake) -> None:
         note["settings"]["from_log_version"] = "3"
         note["epoch"] |= {"since": 3, "history": 4}
     commit(log, batch_name(SCORES))
-    commit(log, batch_name(SCORES), {"log_version": 6, "from": None, "to": None})
+    run = run_at(Interval(), Position(6, high_water=START), 6).as_dict()
+    commit(log, batch_name(SCORES), {**run, "covered": [run]})
     assert anchors(log, EVENTS) == {2, 4, 5, 6}
     commit(log, ARRIVALS)
     commit(log, ARRIVALS, {"batch": 0, "log_version": 1, "duplicates_version": 3})

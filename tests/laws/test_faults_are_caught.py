@@ -99,7 +99,7 @@ def test_a_recompute_that_ends_during_the_comparison_does_not_show(
 
     def overtaken(*arguments: Any) -> list[Coverage]:
         covered = honest(*arguments)
-        recompute(spark, lake, TEAM_SCORES, SETTINGS, log_version=1)
+        recompute(spark, lake, TEAM_SCORES, SETTINGS, log_version=1, go_back=True)
         ended.append(covered)
         return covered
 

@@ -218,7 +218,7 @@ def test_a_corruption_fails_the_expectation_that_watches_for_it(what: str, copy:
         ({"quality__duplicates": "0.01"}, "duplicates", "share of duplicate lines"),
         ({"quality__quarantined": "0.01"}, "quarantine", "share of quarantined lines"),
         ({"quality__result_lag": "9 minutes"}, f"kappa_{SCORES}", "freshness"),
-        ({"quality__result_lag": "9 minutes"}, f"batch_{SCORES}", "freshness"),
+        ({"quality__batch_lag": "9 minutes"}, f"batch_{SCORES}", "freshness"),
     ],
 )
 def test_a_bound_of_the_settings_is_kept_to(

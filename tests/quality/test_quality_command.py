@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from typer.testing import CliRunner, Result
 
 from batch_layer.recompute import recompute
@@ -14,6 +15,8 @@ from cli.main import app
 from lakehouse.batches import Interval
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import create_log
+from lakehouse.tables import append, read_table
+from lakehouse.verdicts import DIFFERENCES, RECONCILIATIONS
 
 from lakes import SMALL, corrupt, declared, small_settings, where  # isort: skip
 
@@ -108,4 +111,22 @@ def test_an_interval_of_batch_without_events_is_no_failure(spark: SparkSession, 
     recompute(spark, copy, scores, settings, interval=empty)
     found = validated(copy, ["batch_team_scores@1"])
     assert found.status == "met"
-    assert "bubbles are conserved" not in {each.name for each in found.tables[0].expectations}
+    assert "bubbles are conserved" in {each.name for each in found.tables[0].expectations}
+
+
+def test_a_verdict_whose_results_are_of_different_versions_is_taken_result_by_result(
+    spark: SparkSession, validated: Any, copy: Lake
+) -> None:
+    """Of one run, a result was judged at the pinned version, another one at a later version."""
+    for table, later in ((RECONCILIATIONS, {"log_version": F.lit(3).cast("long")}), (DIFFERENCES, {})):
+        rows = read_table(spark, copy, table)
+        append(spark, copy, table, rows.withColumns({"result": F.lit("level_ups"), **later}), transaction=None)
+    for version in (None, 2):
+        assert validated(copy, [RECONCILIATIONS, DIFFERENCES], log_version=version).status == "met"
+
+
+def test_what_the_stream_cannot_be_asked_for_is_named(validated: Any, clean: Lake) -> None:
+    found = validated(clean, ["kappa_player_sessions@1", "kappa_team_scores@1"])
+    assert found.sentence.startswith("All ") and found.status == "met"
+    assert "Not checked: sums of kappa_player_sessions@1 (the engine tells them when they are over" in found.sentence
+    assert "kappa_team_scores" not in found.sentence

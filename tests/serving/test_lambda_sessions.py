@@ -18,12 +18,12 @@ import pytest
 from deliveries import START
 from pyspark.sql import SparkSession
 
-from lakehouse.batches import Coverage, Interval
+from lakehouse.batches import Interval, run_at
 from lakehouse.changelogs import Boundary
 from lakehouse.lake import Lake
 from lakehouse.log import Position
 from lakehouse.settings import Settings, load_settings
-from serving import pins, stretches
+from serving import pins
 from serving.dialect import speak_spark
 from serving.pins import Pinned, pinned
 from serving.queries import Asked, view_query
@@ -158,13 +158,15 @@ def pin(monkeypatch: pytest.MonkeyPatch, lake: Lake) -> Any:
     """What `pinned` finds in a lake that has lived through an example."""
 
     def pin(given: Example) -> Pinned:
-        def position(_: Lake, version: int) -> Position:
+        def position(version: int) -> Position:
             return Position(version, high_water=_moment(given.marks[version]))
 
-        covered = [Coverage(Interval(_moment(run.first), _moment(run.end)), run.version, 0) for run in given.runs]
+        covered = [
+            run_at(Interval(_moment(run.first), _moment(run.end)), position(run.version), run.version)
+            for run in given.runs
+        ]
         at = Boundary(1, given.stream_at, given.stream_at, 0)
-        monkeypatch.setattr(stretches, "position", position)
-        monkeypatch.setattr(pins, "mark", lambda lake, version: position(lake, version).high_water)
+        monkeypatch.setattr(pins, "mark", lambda _, version: position(version).high_water)
         monkeypatch.setattr(pins, "computed", lambda *_: list(reversed(covered)))
         monkeypatch.setattr(pins, "boundary", lambda *_: at)
         return pinned(lake, RESULT, SETTINGS, layer="lambda")

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 from deliveries import START
 
-from lakehouse.batches import Coverage, Interval
+from lakehouse.batches import Coverage, Interval, run_at
 from lakehouse.lake import Lake
 from lakehouse.log import Position
 from lakehouse.settings import Settings, load_settings
-from serving import pins, stretches
+from serving import pins
 from serving.dialect import speak_spark
 from serving.pins import pinned
 from serving.queries import Asked, view_query
@@ -32,12 +32,13 @@ def moment(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def run(rng: random.Random, versions: int) -> Coverage:
+def run(rng: random.Random, marks: list[int]) -> Coverage:
     first, end = sorted(rng.sample(range(0, HOURS * 3600, 60), 2))
     interval = rng.choice(
         [Interval(), Interval(moment(first), moment(end)), Interval(moment(first)), Interval(None, moment(end))]
     )
-    return Coverage(interval, rng.randint(1, versions), 0)
+    version = rng.randint(1, len(marks))
+    return run_at(interval, Position(version, high_water=moment(marks[version - 1])), version)
 
 
 def windows(result: Result, rng: random.Random) -> list[tuple[datetime, datetime]]:
@@ -60,15 +61,11 @@ def test_a_row_is_settled_by_the_mark_of_the_run_that_computed_it(
     for seed in range(EXAMPLES):
         rng = random.Random(seed)
         marks = sorted(rng.sample(range(HOURS * 3600), 4))
-        runs = [run(rng, len(marks)) for _ in range(rng.randint(1, 4))]  # newest first
-
-        def position(_: Lake, version: int, marks: list[int] = marks) -> Position:
-            return Position(version, high_water=moment(marks[version - 1]))
+        runs = [run(rng, marks) for _ in range(rng.randint(1, 4))]  # newest first
 
         def computed(*_: Any, runs: list[Coverage] = runs) -> list[Coverage]:
             return runs
 
-        monkeypatch.setattr(stretches, "position", position)
         monkeypatch.setattr(pins, "computed", computed)
         at = pinned(lake, result, SETTINGS, layer="batch")
         expected: dict[tuple[datetime, datetime], bool] = {}

@@ -10,7 +10,7 @@ from pyspark.sql.types import IntegerType
 from ..durations import written
 from ..joins import WindowedJoin
 from ..result import Result, Value
-from .offer_outcomes import CLICKED, SHOWN, clicks_by_offer
+from .offer_outcomes import CLICKED, EACH_OFFER, SHOWN, clicks_by_offer
 
 
 def rates(events: DataFrame, window: WindowedJoin, alongside: Sequence[str]) -> DataFrame:
@@ -36,7 +36,7 @@ def click_through(*, size: timedelta = timedelta(hours=1), within: timedelta = t
         kinds=(SHOWN, CLICKED),
         key=(),
         values=(
-            Value("offers", IntegerType(), "number of offers shown", least=0),
+            Value("offers", IntegerType(), "number of offers shown", least=0, total=EACH_OFFER),
             Value("clicks", IntegerType(), "how many of them were clicked", least=0),
         ),
         window=WindowedJoin(size, within),

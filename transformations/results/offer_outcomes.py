@@ -11,10 +11,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
 from ..joins import Joined
-from ..result import Result, Value
+from ..result import Result, Total, Value
 from ..shape import later
 
 SHOWN, CLICKED = "offer_shown", "offer_clicked"
+EACH_OFFER = Total(SHOWN, distinct=("player_id", "offer_id", "event_time"))
+"""An offer that is shown twice at one instant is one."""
 
 
 def clicks_by_offer(events: DataFrame, within: timedelta, alongside: Sequence[str]) -> DataFrame:
@@ -64,4 +66,5 @@ def offer_outcomes(*, within: timedelta = timedelta(hours=1)) -> Result:
         window=Joined(within),
         compute=outcomes,
         prefer="-unix_millis(clicked_at)",
+        rows=EACH_OFFER,
     )

@@ -88,6 +88,40 @@ def test_with_a_login_every_page_is_shown_and_guarded(client: TestClient, page: 
     assert "connect-src 'none'" in answer.headers["Content-Security-Policy"]
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_runs_a_script_with_the_rights_of_the_user(client: TestClient, page: str) -> None:
+    policy = client.get(page).headers["Content-Security-Policy"]
+    rules = {name: values for name, *values in (each.split() for each in policy.split(";"))}
+    scripts = rules.get("script-src", rules["default-src"])
+    assert scripts == ["'none'"] or rules["sandbox"] == ["allow-scripts"], policy
+    assert rules["connect-src"] == ["'none'"] and rules["form-action"] == ["'none'"]
+
+
+TORN = [b'{"at": "2026-03-01T12:00', b"", b"[]", b"[1]", b"null", b"7", b"{}", b"\xff\xfe", b"[" * 100_000]
+
+
+@pytest.mark.parametrize("torn", TORN, ids=[repr(each[:12]) for each in TORN])
+def test_what_is_torn_does_not_break_the_pages(lake: Path, client: TestClient, torn: bytes) -> None:
+    failures = lake / "reports" / "failures.jsonl"
+    failures.write_bytes(torn + b"\n" + failures.read_bytes() + torn)
+    for directory in ("reports", "quality/runs", "decisions"):
+        (lake / directory / "torn.one.json").write_bytes(torn)
+    page = client.get("/")
+    assert page.status_code == 200 and "1,234" in page.text and "&lt;i&gt;" in page.text
+    assert "cannot be read, and is not shown" in page.text
+    assert client.get("/runs/maintenance/r").status_code == client.get("/runs/torn/one").status_code == 200
+    assert "maintenance.t" in client.get("/runs/maintenance/r").text
+
+
+@pytest.mark.parametrize("missing", ["at", "run", "task", "try", "error", "dag"])
+def test_a_failure_that_does_not_say_everything_is_left_out(lake: Path, client: TestClient, missing: str) -> None:
+    failures = lake / "reports" / "failures.jsonl"
+    line = {name: value for name, value in json.loads(failures.read_text()).items() if name != missing}
+    with failures.open("a") as more:
+        more.write(json.dumps(line) + "\n")
+    assert "&lt;i&gt;" in client.get("/").text
+
+
 def test_the_overview_lists_what_was_kept(client: TestClient) -> None:
     page = client.get("/").text
     assert "1,234" in page and "✗ differ" in page and "✗ not met" in page

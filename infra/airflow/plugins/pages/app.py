@@ -10,13 +10,18 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pages import kept
 
-# A report shows ids that come from events. They are escaped; should one slip through, its script may not call the API.
-GUARDED = {
-    "Content-Security-Policy": "default-src 'self' 'unsafe-inline' data:; connect-src 'none'; form-action 'none'; "
-    "object-src 'none'; base-uri 'none'; frame-ancestors 'self'",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
-}
+# Pages show ids that come from events. They are escaped; should one slip through, it is not to act as the user.
+_NOTHING_ELSE = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; connect-src 'none'; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+)
+PAGE = f"{_NOTHING_ELSE}; frame-src 'self'"
+"""Without any script."""
+REPORT = f"sandbox allow-scripts; {_NOTHING_ELSE}; script-src 'unsafe-inline'"
+"""Its charts are scripts, so it has an origin of its own: for the browser it is no page of Airflow. `connect-src` alone
+would not do: a script of the same origin can frame another page of it and use that one's `fetch`."""
+DOCS = f"sandbox allow-same-origin; {_NOTHING_ELSE}"
+"""Without any script, so it can keep its origin: a link from page to page in a frame takes the login along."""
 
 _templates = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
@@ -50,31 +55,39 @@ def run(request: Request, dag_id: str, run_id: str) -> HTMLResponse:
         "run.html.j2",
         request,
         name=name,
-        verdict=kept.said(kept.inside(lake / "reports", f"{name}.json")),
+        verdict=kept.said(kept.inside(lake / "reports", f"{name}.json"), kept.VERDICT),
         report=kept.inside(lake / "reports", f"{name}.html") is not None,
-        quality=kept.said(kept.inside(lake / "quality" / "runs", f"{name}.json")),
-        decision=kept.said(kept.inside(lake / "decisions", f"{name}.json")),
-        failures=[each for each in kept.failures(200) if (each["dag"], each["run"]) == (dag_id, run_id)],
+        quality=kept.said(kept.inside(lake / "quality" / "runs", f"{name}.json"), kept.QUALITY),
+        decision=kept.said(kept.inside(lake / "decisions", f"{name}.json"), kept.DECISION),
+        failures=[each for each in kept.failures(200).entries if (each["dag"], each["run"]) == (dag_id, run_id)],
     )
 
 
 @app.get("/reports/{file}")
 def report(file: str) -> FileResponse:
-    return _file(kept.lake() / "reports", file)
+    return _file(REPORT, kept.lake() / "reports", file)
 
 
 @app.get("/docs/{path:path}")
 def data_docs(path: str) -> FileResponse:
-    return _file(kept.lake() / "quality" / "docs", *path.split("/"))
+    return _file(DOCS, kept.lake() / "quality" / "docs", *path.split("/"))
 
 
-def _file(directory: Path, *parts: str) -> FileResponse:
+def _file(policy: str, directory: Path, *parts: str) -> FileResponse:
     found = kept.inside(directory, *parts)
     if found is None:
         raise HTTPException(404, "There is no such file.")
-    return FileResponse(found, headers=GUARDED)
+    return FileResponse(found, headers=_guarded(policy))
 
 
 def _page(template: str, request: Request, **shown: Any) -> HTMLResponse:
     at = request.scope.get("root_path", "").rstrip("/")
-    return HTMLResponse(_templates.get_template(template).render(at=at, **shown), headers=GUARDED)
+    return HTMLResponse(_templates.get_template(template).render(at=at, **shown), headers=_guarded(PAGE))
+
+
+def _guarded(policy: str) -> dict[str, str]:
+    return {
+        "Content-Security-Policy": policy,
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+    }
