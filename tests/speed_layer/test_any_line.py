@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import START, land
+from judged_lines import undated
 from nasty_lines import ALONE, SEED, wide
 from pyspark.sql import Row, SparkSession
 
@@ -89,7 +90,8 @@ def test_a_lake_without_names_takes_any_line_and_can_judge_it_again(
 ) -> None:
     key = {"ingestion.pseudonym_key": "long-enough-for-a-key-of-this-lake"}
     settings = load_settings(tried=key)
-    land(landing, "many.jsonl", [*wide(MANY // 2, seed + 1), *ALONE.values()])
+    later = undated(event_id="later", occurred_at="2099-06-01T00:00:00Z")
+    land(landing, "many.jsonl", [*wide(MANY // 2, seed + 1), *ALONE.values(), later])
     ingest(spark, lake, landing, settings, clock=lambda: NOW)
     assert_balanced(spark, lake)
     believing = settings.model_copy(update={"clock": ClockTolerances(future=timedelta(days=36500))})

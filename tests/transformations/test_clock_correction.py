@@ -110,8 +110,8 @@ def test_the_tolerances_and_the_floor_are_those_of_the_clock(spark: SparkSession
         floor=START - timedelta(seconds=10),
     )
     lines = [
-        dated(0, sent=1, received=6),
-        dated(0, sent=1, received=7),
+        dated(-6, sent=-5, received=0),
+        dated(-6, sent=-5, received=1),
         dated(1),
         dated(2),
         dated(-10),
@@ -121,7 +121,7 @@ def test_the_tolerances_and_the_floor_are_those_of_the_clock(spark: SparkSession
     frame = spark.createDataFrame(delivered, "number int, value string, ingested_at timestamp")
     rows = parsed(frame, clock).orderBy("number")
     found = rows.selectExpr("unix_millis(event_time) as event_time", "reason").collect()
-    assert [(row.event_time - to_millis(START)) // 1000 for row in found] == [0, 6, 1, 2, -10, -11]
+    assert [(row.event_time - to_millis(START)) // 1000 for row in found] == [-6, 0, 1, 2, -10, -11]
     assert [row.reason for row in found] == [
         None,
         None,
