@@ -68,6 +68,11 @@ class Lateness(Section):
     allowed: Duration = timedelta(minutes=5)
     policy: Literal["correct", "drop"] = "correct"
 
+    @property
+    def dropped_after(self) -> timedelta | None:
+        """The lateness from which on a row counts for nothing; none under `correct`, where every row counts."""
+        return self.allowed if self.policy == "drop" else None
+
 
 def _windows() -> type[Section]:
     """A section a result, with the durations that its declaration takes."""

@@ -41,17 +41,15 @@ def repaired(spark: SparkSession, lake: Lake, result: Result, settings: Settings
     As of `of.version` and not of the newest: a repair that reads ahead of its batch gave wrong views in 13 % of a model's
     interleavings.
     """
-    drop = settings.lateness.policy == "drop"
-    if of.previous == of.version or (drop and result.way == "engine"):
+    dropped_after = settings.lateness.dropped_after
+    if of.previous == of.version or (dropped_after is not None and result.way == "engine"):
         return None  # no news: the engine runs such a micro-batch only to tell what its watermark has passed
     log = log_at(spark, lake, of.version)
-    late = result.late(settings.lateness.allowed)
-    arrived = result.placed(log.where(F.col("seq") > position(lake, of.previous).seq))
+    arrived = result.counted(log.where(F.col("seq") > position(lake, of.previous).seq), dropped_after)
     if result.way == "engine":
-        arrived = arrived.where(late)
-    elif drop:
-        arrived = arrived.where(~late)
-    touched = result.touched(arrived, _ahead(log, arrived) if result.window.looks_ahead else log)
+        arrived = arrived.where(result.late(settings.lateness.allowed))
+    ahead = _ahead(log, arrived) if result.window.looks_ahead else log
+    touched = result.touched(arrived, result.counted(ahead, dropped_after))
     if result.way == "engine" and result.window.reopens:
         touched = touched.unionByName(_unsettled(spark, lake, result, of)).distinct()
     # Asked several times below, and finding it is a scan of the slice. It is kept when it is asked first.
@@ -60,9 +58,7 @@ def repaired(spark: SparkSession, lake: Lake, result: Result, settings: Settings
     if first is None or last is None:
         return None
     while True:
-        part = result.placed(log.where(result.window.reads(first, last)))
-        if drop:
-            part = part.where(~late)
+        part = result.counted(log.where(result.window.reads(first, last)), dropped_after)
         rows = result.repaired(Part(part, first, last), touched).persist()
         if not result.window.chained:
             return rows

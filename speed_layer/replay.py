@@ -120,10 +120,8 @@ def _append_step(
     assert epoch.history is not None
     high_water, allowed = mark(lake, epoch.history), settings.lateness.allowed
     events = log_at(spark, lake, epoch.history).where(interval.needs(result))
-    # Under the policy `drop` a late row is nobody's.
-    drop = settings.lateness.policy == "drop"
-    rows = result.on_time(events, allowed).where(result.present) if drop else result.of(events)
-    rows = rows.where(interval.holds(F.col("window_start")))
+    counted = result.counted(events, settings.lateness.dropped_after)
+    rows = result.computed(counted).where(result.present).where(interval.holds(F.col("window_start")))
     if result.way == "engine":
         rows = rows.where(result.settled(F.lit(settled_before(high_water, allowed))))
     stamp = Stamp(
@@ -177,7 +175,8 @@ def _open_since(spark: SparkSession, lake: Lake, result: Result, settings: Setti
     reach = sum(result.window.durations.values(), timedelta())
     rows = log.where(F.col("event_time") >= F.lit(before - reach)).select("seq")
     if result.window.whole:  # an open result can have begun at any time
-        open_ones = result.of(log).where(~result.settled(F.lit(before)))
+        counted = result.counted(log, settings.lateness.dropped_after)
+        open_ones = result.computed(counted).where(result.present).where(~result.settled(F.lit(before)))
         rows = rows.unionByName(result.bearing(log, open_ones).select("seq"))
     [[first]] = rows.agg(F.min("seq")).collect()
     newer = [

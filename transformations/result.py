@@ -46,7 +46,8 @@ class Derived:
     """Columns that only the view has, computed from the rows of the result.
 
     `select` is SQL over `{rows}`, with their columns and the new ones, that Spark and DuckDB both read: readers with a JVM
-    and without one see the same.
+    and without one see the same. What it says of a row follows from rows that settle no later than it: a settled row
+    then changes by late events alone.
     """
 
     values: tuple[Value, ...]
@@ -124,7 +125,15 @@ class Result:
 
     def on_time(self, events: DataFrame, allowed: timedelta) -> DataFrame:
         """The revisions over those of `events` that are not late: what the engine computes."""
-        return self.computed(self.placed(events).where(~self.late(allowed)))
+        return self.computed(self.counted(events, allowed))
+
+    def counted(self, events: DataFrame, dropped_after: timedelta | None) -> DataFrame:
+        """The placed rows that this result is made of: all or, where late ones are dropped, those that are not late.
+
+        To such a result a late row was never there: not as an event, and not as the change that ends the one before it.
+        """
+        placed = self.placed(events)
+        return placed if dropped_after is None else placed.where(~self.late(dropped_after))
 
     def placed(self, events: DataFrame) -> DataFrame:
         """The rows that this result reads, once for each window that they belong to."""
@@ -152,8 +161,8 @@ class Result:
         return self.window.settled(before)
 
     def touched(self, rows: DataFrame, log: DataFrame) -> DataFrame:
-        """What placed `rows` bear upon, with the stretch of event time that it reaches."""
-        return self.window.touched(rows, log.where(self.concerns()), self.grouping)
+        """What `rows` bear upon, with the stretch of event time that it reaches; both are placed rows that count."""
+        return self.window.touched(rows, log, self.grouping)
 
     def touched_again(self, results: DataFrame) -> DataFrame:
         """The same for rows of the result."""

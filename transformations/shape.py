@@ -132,7 +132,10 @@ class Shape(ABC):
 
     @abstractmethod
     def touched(self, rows: DataFrame, log: DataFrame, by: Sequence[str]) -> DataFrame:
-        """What placed `rows` of the log bear upon: the columns `by`, the window or the moment, and `first` and `last`."""
+        """What `rows` of the log bear upon: the columns `by`, the window or the moment, and `first` and `last`.
+
+        Both are placed, and `log` has what counts for the result and nothing else.
+        """
 
     def touched_again(self, results: DataFrame, by: Sequence[str]) -> DataFrame:
         """The same for rows of the result; only for shapes that reopen."""

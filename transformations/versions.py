@@ -48,7 +48,7 @@ class AsOf(Tumbling):
         holds = (at >= F.col("stretch.event_time")) & (until.isNull() | (at < until))
         moved = event.join(stretch, (F.col(f"event.{self.of}") == F.col(f"stretch.{self.of}")) & holds, "left_semi")
         new = rows.where(F.col("kind") == self.events)
-        return super().touched(self.placed(new.select("event_time").unionByName(moved.select("event_time"))), log, by)
+        return super().touched(new.select(*by, "window").unionByName(moved.select(*by, "window")), log, by)
 
     def reads(self, first: datetime, last: datetime) -> Column:
         change = (F.col("kind") == self.changes) & (F.col("event_time") < F.lit(last))
