@@ -107,7 +107,7 @@ MUTANTS = [
     Mutant(
         "an open session is repaired once", "speed_layer/repair.py",
         'if result.way == "engine" and result.window.reopens:', "if False:",
-        EDGES, "player_sessions,offer_outcomes",
+        ANY_LOG, "player_sessions,offer_outcomes",
     ),
     Mutant(
         "a repair never reads on", "speed_layer/repair.py",
@@ -117,7 +117,7 @@ MUTANTS = [
     Mutant(
         "a late change of league moves nothing", "transformations/versions.py",
         '.unionByName(moved.select(*by, "window"))', "",
-        EDGES, "league_scores",
+        FEW_ROWS, "league_scores", "correct",
     ),
     Mutant(
         "a pop does not touch the next one's past", "transformations/sliding.py",
