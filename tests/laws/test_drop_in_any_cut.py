@@ -11,9 +11,9 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
+from judging import fresh_lake
 from logs import WINDOWS, Arrival, Log, marks, on_time_answer, rows_of, write_log
 from pyspark.sql import SparkSession
-from test_layers_agree import fresh_lake
 
 from batch_layer.recompute import recompute
 from lakehouse.batches import Interval

@@ -12,6 +12,7 @@ ANY_LOG = f"{LAWS}::test_on_any_log_at_any_version_in_any_cut_the_stream_equals_
 RECOMPUTED = f"{LAWS}::test_what_the_engine_computes_can_be_recomputed_just_as_well"
 ORDER = f"{LAWS}::test_the_order_of_arrival_is_irrelevant_and_a_replay_rebuilds_the_same"
 DROP = f"{LAWS}::test_under_drop_the_answer_is_that_over_what_was_in_time_in_any_cut"
+FEW_ROWS = f"{LAWS}::test_what_few_rows_touch_is_right_under_either_policy"
 CUT = "tests/laws/test_the_cut_of_a_delivery_is_irrelevant.py"
 WITNESS = "tests/witness/test_witness_at_other_settings.py"
 VIEW = "tests/transformations/test_changelog_view.py"
@@ -32,7 +33,7 @@ MUTANTS = [
     # Lateness
     Mutant(
         "the engine gets late rows", "transformations/result.py",
-        "self.computed(self.placed(events).where(~self.late(allowed)))", "self.computed(self.placed(events))",
+        "self.computed(self.counted(events, allowed))", "self.computed(self.placed(events))",
         EDGES, "team_scores",
     ),
     Mutant(
@@ -47,8 +48,13 @@ MUTANTS = [
     ),
     Mutant(
         "drop leaves late rows in what is recomputed", "speed_layer/repair.py",
-        "        if drop:\n            part = part.where(~late)", "        if False:\n            part = part.where(~late)",
+        "reads(first, last)), dropped_after)", "reads(first, last)), None)",
         DROP, "pop_streaks,hot_minutes",
+    ),
+    Mutant(
+        "a dropped change ends the one before it", "speed_layer/repair.py",
+        "result.counted(ahead, dropped_after)", "result.counted(ahead, None)",
+        FEW_ROWS, "league_scores",
     ),
     # Settling
     Mutant(
@@ -101,7 +107,7 @@ MUTANTS = [
     Mutant(
         "an open session is repaired once", "speed_layer/repair.py",
         'if result.way == "engine" and result.window.reopens:', "if False:",
-        EDGES, "player_sessions,offer_outcomes",
+        ANY_LOG, "player_sessions,offer_outcomes",
     ),
     Mutant(
         "a repair never reads on", "speed_layer/repair.py",
@@ -110,8 +116,8 @@ MUTANTS = [
     ),
     Mutant(
         "a late change of league moves nothing", "transformations/versions.py",
-        '.unionByName(moved.select("event_time"))', "",
-        EDGES, "league_scores",
+        '.unionByName(moved.select(*by, "window"))', "",
+        FEW_ROWS, "league_scores", "correct",
     ),
     Mutant(
         "a pop does not touch the next one's past", "transformations/sliding.py",
@@ -179,7 +185,7 @@ MUTANTS = [
     ),
     Mutant(
         "what is recomputed keeps late rows out", "speed_layer/repair.py",
-        '    elif drop:\n        arrived = arrived.where(~late)', "    else:\n        arrived = arrived.where(~late)",
+        "of.previous).seq), dropped_after)", "of.previous).seq), settings.lateness.allowed)",
         RECOMPUTED, "team_scores",
     ),
 ]  # fmt: skip
