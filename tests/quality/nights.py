@@ -47,7 +47,7 @@ def arrivals(number: int) -> list[str]:
     return [
         pop(f"{name}-noon", seconds(start + 12 * HOUR), bubbles=5 + number, player=f"noon-{number}"),
         pop(f"{name}-late", seconds(start - 13 * HOUR), bubbles=2, player="late"),
-        offer(f"{name}-offer", start + 20 * HOUR),
+        offer(f"{name}-offer", start + 20 * HOUR, offer_id=name),
         pop(f"{name}-before", seconds(start + DAY - HOUR / 12), bubbles=3),
         pop(f"{name}-after", seconds(start + DAY + HOUR / 12), bubbles=4),
         heartbeat(f"{name}-mark", seconds(start + DAY + HOUR / 3)),
