@@ -5,10 +5,9 @@ from typing import Any
 
 from lakehouse.arrivals import ARRIVALS, arrivals_boundary
 from lakehouse.batches import coverage
-from lakehouse.changelogs import boundaries, changelog_name
+from lakehouse.changelogs import boundary, changelog_name
 from lakehouse.commits import commits, committed_at
 from lakehouse.errors import NothingToCompare
-from lakehouse.identity import Epoch, live_epoch
 from lakehouse.lake import Lake
 from lakehouse.log import EVENTS, Position, position
 from lakehouse.terms import at_log
@@ -42,21 +41,20 @@ def _layers(lake: Lake, result: Result) -> Iterator[dict[str, Any]]:
 
 
 def _kappa(lake: Lake, result: Result, log: Position) -> dict[str, Any]:
+    """The stream as readers see it: while a new epoch catches up, the one before answers, and it is told of that one."""
     try:
-        epoch = live_epoch(lake, result)
+        at = boundary(lake, result)
     except NothingToCompare:
         return _standing("kappa", result.id, None, lake, log)
-    found = boundaries(lake, result, epoch)
-    version = found[0].log_version if found else None
-    return _standing("kappa", result.id, version, lake, log, **_revisions(lake, result, epoch))
+    return _standing("kappa", result.id, at.log_version, lake, log, **_revisions(lake, result, at.epoch))
 
 
-def _revisions(lake: Lake, result: Result, epoch: Epoch) -> dict[str, Any]:
-    said = [commit for commit in commits(lake, changelog_name(result)) if commit["epoch"] == epoch.number]
+def _revisions(lake: Lake, result: Result, epoch: int) -> dict[str, Any]:
+    said = [commit for commit in commits(lake, changelog_name(result)) if commit["epoch"] == epoch]
     on_time, late, recomputed = (
         sum(commit.get(cause, 0) for commit in said) for cause in ("on_time", "late", "recompute")
     )
-    return {"epoch": epoch.number, "engine_rows": on_time, "repairs": late, "recomputed": recomputed}
+    return {"epoch": epoch, "engine_rows": on_time, "repairs": late, "recomputed": recomputed}
 
 
 def _batch(lake: Lake, result: Result, log: Position) -> dict[str, Any]:
