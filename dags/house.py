@@ -36,8 +36,8 @@ RESULTS = sorted(file.stem for file in (PROJECT / "transformations" / "results")
 BATCH = {name: Asset(name=f"batch_{name}", uri=f"parity://batch/{name}", group="parity") for name in RESULTS}
 
 
-def nightly() -> str:
-    """When the day before is recomputed, as a cron: later than its end by more than the allowed lateness of the settings.
+def nightly() -> timedelta:
+    """How long after its end the day before is recomputed: by more than the allowed lateness of the settings.
 
     Two hours more, because a window over a join of an hour each needs that after the day's end. Whether the day is
     settled then, the mark says and not this clock: it only has to be late enough for an ordinary night.
@@ -45,11 +45,7 @@ def nightly() -> str:
     file = PROJECT / "parity.toml"
     known = tomllib.loads(file.read_text()) if file.is_file() else {}
     allowed = os.environ.get("PARITY_LATENESS__ALLOWED") or known.get("lateness", {}).get("allowed", "5 minutes")
-    after = (parse_duration(allowed) + timedelta(hours=2, minutes=10)) % timedelta(days=1)
-    return f"{after // timedelta(minutes=1) % 60} {after // timedelta(hours=1)} * * *"
-
-
-NIGHTLY = nightly()
+    return (parse_duration(allowed) + timedelta(hours=2, minutes=10)) % timedelta(days=1)
 
 
 def told_failure(context: Context) -> None:

@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,13 +15,14 @@ from airflow.sdk import DAG, Param
 from airflow.sdk.exceptions import ParamValidationError
 from airflow.sdk.execution_time import macros
 from airflow.serialization.serialized_objects import DagSerialization
+from airflow.timetables.base import TimeRestriction
 
 import house
 from house import REBUILT, RESULTS, RUN, STREAM_POOL
 from parity_command import ParityOperator, command_line
 
 EXPECTED = {
-    "batch_recompute": "15 2 * * *",
+    "batch_recompute": "0 0 * * *",
     "data_quality": "30 2 * * *",
     "maintenance": "0 4 * * 0",
     "reconciliation": "Partitioned Asset",
@@ -197,9 +199,23 @@ def test_whatever_streams_goes_through_one_pool_and_a_rebuild_is_its_runs_own(ba
 
 
 def test_a_night_runs_later_than_the_day_by_more_than_the_allowed_lateness(monkeypatch: pytest.MonkeyPatch) -> None:
-    for allowed, cron in (("5 minutes", "15 2 * * *"), ("3 hours", "10 5 * * *"), ("90 seconds", "11 2 * * *")):
+    for allowed, minutes in (("5 minutes", 135), ("3 hours", 310), ("90 seconds", 131.5), ("2 days", 130)):
         monkeypatch.setenv("PARITY_LATENESS__ALLOWED", allowed)
-        assert house.nightly() == cron
+        assert house.nightly() == timedelta(minutes=minutes)
+
+
+END = datetime(2026, 3, 10, tzinfo=UTC)
+
+
+def test_a_night_is_of_the_day_before_and_a_backfill_takes_days_as_they_are_named(bag: DagBag) -> None:
+    timetable = _scheduled(bag, "batch_recompute").timetable
+    days = list(timetable.iter_partition_dagrun_infos(earliest=datetime(2026, 3, 9, tzinfo=UTC), latest=END))
+    assert [each.partition_key for each in days] == ["2026-03-09", "2026-03-10"]
+    night = timetable.next_dagrun_info_v2(
+        last_dagrun_info=days[0]._replace(run_after=days[1].partition_date),
+        restriction=TimeRestriction(earliest=None, latest=None, catchup=True),
+    )
+    assert (night.partition_key, night.run_after) == ("2026-03-10", datetime(2026, 3, 11, 2, 15, tzinfo=UTC))
 
 
 def test_every_command_is_written_down_for_the_real_command_line(bag: DagBag) -> None:
