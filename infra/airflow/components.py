@@ -22,8 +22,14 @@ COMMANDS = {
     # Its server of logs would listen on all interfaces; the API server reads the same files.
     "scheduler": ["scheduler", "--skip-serve-logs"],
     "dag-processor": ["dag-processor"],
+    "triggerer": ["triggerer", "--skip-serve-logs"],
 }
-HEALTH = {"api-server": "metadatabase", "scheduler": "scheduler", "dag-processor": "dag_processor"}
+HEALTH = {
+    "api-server": "metadatabase",
+    "scheduler": "scheduler",
+    "dag-processor": "dag_processor",
+    "triggerer": "triggerer",
+}
 PATIENCE = 180.0  # seconds until everything has to be up
 GRACE = 30.0  # seconds that a process has to end by itself
 

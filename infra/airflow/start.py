@@ -2,8 +2,8 @@
 
     make airflow [LAKE=demo] [LANDING=demo/landing] [PORT=8080]
 
-Runs with the interpreter of Airflow's own environment. Three processes are enough: scheduler, DAG processor and API
-server. Airflow 3.3 waits for people without a triggerer, and no task here defers. One that dies is started again.
+Runs with the interpreter of Airflow's own environment. Four processes: API server, scheduler, DAG processor, triggerer.
+No task here needs a triggerer, but without one Airflow's home page shows it in red. One that dies is started again.
 
 What it makes is under infra/airflow/home, for its owner only: the database (SQLite, unless
 AIRFLOW__DATABASE__SQL_ALCHEMY_CONN names another), the logs, and the password that is made at the first start.

@@ -47,7 +47,7 @@ async function attack() {
   await tried("top", () => of(top.fetch("/api/v2/variables")));
   await tried("opener", () => of(window.open("/login").fetch("/api/v2/variables")));
   await tried("frame element", () => window.frameElement.ownerDocument.cookie + window.frameElement.sandbox);
-  await tried("sibling", () => parent.document.body.innerHTML);
+  await tried("sibling", () => parent === window ? "none" : parent.document.body.innerHTML);
   window.told.done = "yes";
 }
 addEventListener("load", attack);

@@ -7,6 +7,9 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[3] / "infra" / "airflow"))
 
+from airflow.api_fastapi.core_api.datamodels.monitor import HealthInfoResponse
+
+from components import COMMANDS, HEALTH
 from start import settings
 
 OTHERS = {
@@ -55,3 +58,8 @@ def test_what_it_sets_itself_cannot_be_set_otherwise(monkeypatch: pytest.MonkeyP
         if name.startswith("AIRFLOW") and name != "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN":
             monkeypatch.setenv(name, "other")
     assert "other" not in settings(tmp_path, lake=tmp_path, landing=None, port=1).values()
+
+
+def test_everything_runs_that_the_home_page_shows_the_health_of() -> None:
+    assert set(HEALTH.values()) == set(HealthInfoResponse.model_fields)
+    assert set(HEALTH) == set(COMMANDS)
