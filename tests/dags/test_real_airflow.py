@@ -107,7 +107,7 @@ def test_a_wrong_value_is_refused_in_the_form_and_a_right_one_brings_the_verdict
     browser.get(airflow.address)
     seen(browser, ("xpath", "//a[normalize-space()='Parity']")).click()
     browser.switch_to.frame(seen(browser, ("tag name", "iframe")))
-    text_within(browser, "✓ agree")
+    text_within(browser, "The layers agree")
     browser.find_element("partial link text", "reconciliation.manual").click()
     text_within(browser, "they are equal in all 10 settled keys")
     browser.switch_to.frame(seen(browser, ("tag name", "iframe")))
@@ -118,7 +118,7 @@ def test_a_wrong_value_is_refused_in_the_form_and_a_right_one_brings_the_verdict
     browser.get(f"{airflow.address}/dags/reconciliation/runs/{run['dag_run_id']}")
     seen(browser, ("xpath", "//a[normalize-space()='Parity'][contains(@href, 'parity-run')]")).click()
     browser.switch_to.frame(seen(browser, ("tag name", "iframe")))
-    text_within(browser, "✓ agree")
+    text_within(browser, "The layers agree")
     browser.switch_to.default_content()
     screenshot(browser, "airflow-verdict-on-the-run")
 
