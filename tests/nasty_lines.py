@@ -14,7 +14,7 @@ from deliveries import at
 from judged_lines import HEARTBEAT, LEAGUE, LEAVE_OUT, OFFER, SOUND, line, nested, undated, with_number
 
 SEED = int(os.environ.get("NASTY_SEED", "18"))
-FIRST, LAST = "0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"
+FIRST, LAST = "0002-01-01T00:00:00.000Z", "9998-12-31T23:59:59.999Z"
 
 
 def corrected(occurred: str, sent: str | None = None) -> str:
@@ -31,12 +31,12 @@ ALONE: dict[str, str | bytes] = {
     "beyond the year 9999, by its zone": line(HEARTBEAT, occurred_at="9999-12-31T23:59:59-01:00"),
     "before the year 1, by its zone": line(HEARTBEAT, occurred_at="0001-01-01T00:00:00+18:00"),
     "the year 0": line(HEARTBEAT, occurred_at="0000-02-29T00:00:00Z"),
-    "the last moment there is": undated(occurred_at=LAST),
-    "corrected to the year 12025": corrected(LAST, sent=FIRST),
+    "the last moment that is allowed": undated(occurred_at=LAST),
+    "corrected to the year 12022": corrected(LAST, sent=FIRST),
     "corrected to before the year 1": corrected(FIRST, sent=LAST),
     "an event by a clock that stands at the first day": corrected(FIRST),
-    "an event by a clock that stands at the last day": corrected("9999-12-31T23:59:59.999999999Z"),
-    "received at the last moment there is": line(sent_at=LEAVE_OUT, received_at=LAST),
+    "an event by a clock that stands at the last day": corrected("9998-12-31T23:59:59.999999999-18:00"),
+    "received at the last moment that is allowed": line(sent_at=LEAVE_OUT, received_at=LAST),
     "sent before the year 1": line(sent_at="0001-01-01T00:00:00+01:00"),
     "as deep as Python reads on a good day": nested(985),
     "a bracket 3,000,000 times": "[" * 3_000_000,
