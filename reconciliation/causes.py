@@ -41,7 +41,7 @@ def explained(
 ) -> DataFrame:
     """`differing` with `causes`, `event_ids` and `evidence`; empty causes mean unexplained."""
     log = log_at(spark, lake, at.log_version)
-    events = result.bearing(log, differing).persist()
+    events = result.bearing(log, differing).localCheckpoint()  # a plan of its own: each stage joins it several times
     late = result.late(settings.lateness.allowed)
 
     def drift(rest: DataFrame) -> DataFrame:
@@ -64,21 +64,18 @@ def explained(
             return control.explained(result, rest, control.arrivals(spark, lake, result, at.boundary, log))
         return control.explained(result, rest, control.each_once(log))
 
-    sound = differing.join(_sound(result, events, differing), list(result.identity), "left_semi").persist()
-    rest, found = sound, [drift(differing)]
+    rest = differing.join(_sound(result, events, differing), list(result.identity), "left_semi")
+    found = [drift(differing).localCheckpoint()]
     for stage in (arrived,) if at.candidate == "legacy" else (dropped, singles, sets, arrived):
-        rest = rest.join(found[-1].select(*result.identity), list(result.identity), "left_anti")
+        rest = rest.join(found[-1].select(*result.identity), list(result.identity), "left_anti").localCheckpoint()
         if rest.isEmpty():
             break
-        found.append(stage(rest).persist())
+        found.append(stage(rest).localCheckpoint())
     known = reduce(DataFrame.unionByName, found)
     judged = differing.join(known, list(result.identity), "left").withColumn(
         "causes", F.coalesce("causes", F.array().cast("array<string>"))
     )
-    judged = judged.localCheckpoint()  # computed once, so that what it was computed from can be let go
-    for frame in (events, sound, *found):
-        frame.unpersist()
-    return judged
+    return judged.localCheckpoint()
 
 
 def _sound(result: Result, events: DataFrame, differing: DataFrame) -> DataFrame:

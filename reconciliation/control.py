@@ -71,14 +71,9 @@ def each_once(log: DataFrame) -> DataFrame:
 
 def explained(result: Result, differing: DataFrame, arrived: DataFrame) -> DataFrame:
     """Those of `differing` that a combination explains, with `causes`, `event_ids`, `evidence` and `fitting`."""
-    placed = _placed(result, differing, arrived).persist()
-    chosen = _smallest(result, differing, placed).persist()
-    named = _named(placed, chosen)
-    earned = chosen.join(named, "about").select("about.*", "causes", "event_ids", "evidence", "fitting")
-    earned = earned.localCheckpoint()  # computed once, so that what it was computed from can be let go
-    for frame in (placed, chosen):
-        frame.unpersist()
-    return earned
+    placed = _placed(result, differing, arrived).localCheckpoint()
+    chosen = _smallest(result, differing, placed).localCheckpoint()
+    return chosen.join(_named(placed, chosen), "about").select("about.*", "causes", "event_ids", "evidence", "fitting")
 
 
 def _placed(result: Result, differing: DataFrame, arrived: DataFrame) -> DataFrame:

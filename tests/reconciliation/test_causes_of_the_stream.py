@@ -91,7 +91,9 @@ def found(
     gone, twice = ([f"{team}: {name}" for team, fault in FAULTS.items() for name in which(fault)] for which in SEEN)
     seen = log.where(~F.col("event_id").isin(gone))
     seen = seen.unionByName(seen.where(F.col("event_id").isin(twice)))
-    both = compared(batch(result.of(log)), result.of(seen), result, tolerance={}).where(F.size("differing") > 0)
+    both = (
+        compared(batch(result.of(log)), result.of(seen), result, tolerance={}).where(F.size("differing") > 0).persist()
+    )
     at = Pin("kappa", version, mark(lake, version), Boundary(0, 0, version, 0))
     rows = explained(spark, lake, result, SETTINGS, at, both).collect()
     return {
