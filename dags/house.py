@@ -62,8 +62,12 @@ def told_failure(context: Context) -> None:
     reports = Path(Variable.get("parity_lake")) / "reports"
     if reports.parent.is_dir():
         reports.mkdir(mode=0o700, exist_ok=True)
-        with (reports / "failures.jsonl").open("a") as kept:
-            kept.write(json.dumps(line) + "\n")
+        file = reports / "failures.jsonl"
+        torn = file.exists() and not file.read_bytes().endswith(
+            b"\n"
+        )  # by a full disk; this line is not to be lost with it
+        with file.open("a") as kept:
+            kept.write(("\n" if torn else "") + json.dumps(line) + "\n")
 
 
 def can_be_repaired(context: Context) -> None:

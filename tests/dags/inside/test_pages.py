@@ -3,11 +3,13 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from airflow.api_fastapi.core_api.security import get_user
 from fastapi.testclient import TestClient
 
+from house import told_failure
 from pages.app import app
 from parity_plugin import ParityPlugin
 
@@ -120,6 +122,14 @@ def test_a_failure_that_does_not_say_everything_is_left_out(lake: Path, client: 
     with failures.open("a") as more:
         more.write(json.dumps(line) + "\n")
     assert "&lt;i&gt;" in client.get("/").text
+
+
+def test_a_failure_after_a_torn_line_is_not_lost_with_it(lake: Path, client: TestClient) -> None:
+    with (lake / "reports" / "failures.jsonl").open("a") as kept:
+        kept.write('{"at": "2026-03')
+    task = SimpleNamespace(dag_id="maintenance", run_id="r", task_id="after the torn one", try_number=1)
+    told_failure({"ti": task, "exception": RuntimeError("the disk is full")})
+    assert "after the torn one" in client.get("/").text
 
 
 def test_the_overview_lists_what_was_kept(client: TestClient) -> None:
