@@ -11,13 +11,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lakehouse.batches import coverage
-from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.log import position
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log
 from lakehouse.versions import as_noted
-from serving.pins import cut_off
+from serving.stretches import contiguous, settled_stretches
 from transformations.durations import iso
 from transformations.result import Result
 
@@ -56,10 +55,13 @@ def nightly(lake: Lake, results: Sequence[Result], settings: Settings, day: date
 
 def _settled(lake: Lake, result: Result, settings: Settings) -> datetime | None:
     """Before which moment the windows of a result that start there are settled in the batch layer, without a gap."""
-    try:
-        return cut_off(result, coverage(lake, result), settings) - _reach(result)
-    except NothingToCompare:
-        return None
+    reached = None
+    for each in contiguous(settled_stretches(coverage(lake, result), settings.lateness.allowed)):
+        settled = each.settled_before - _reach(result)
+        reached = settled if each.end is None else min(each.end, settled)
+        if reached != each.end:
+            break  # its last windows reach beyond what was settled when it was computed, whatever follows it
+    return reached
 
 
 def _passed(lake: Lake, result: Result, settings: Settings, log_version: int) -> datetime | None:
