@@ -130,7 +130,7 @@ def test_however_a_delivery_is_cut_the_log_says_the_same(
         landing = tmp_path / str(files_per_batch) / "landing"
         numbers = cut(rng, lines, landing)
         lake = create_lake(landing.parent / "lake")
-        ingest(spark, lake, landing, load_settings(), files_per_batch=files_per_batch, clock=lambda _: INGESTED_AT)
+        ingest(spark, lake, landing, load_settings(), files_per_batch=files_per_batch, clock=lambda: INGESTED_AT)
         for table, fates in expected.items():
             more = (
                 ["event_id", "unix_millis(event_time)", "unix_millis(high_water)", "seq"] if table == "events" else []

@@ -85,7 +85,7 @@ def lakes(spark: SparkSession, landings: dict[str, Path]) -> dict[str, Lake]:
             landing,
             settings,
             files_per_batch=2 if name == "edges" else 6,
-            clock=lambda _: INGESTED_AT,
+            clock=lambda: INGESTED_AT,
         )
     return found
 
