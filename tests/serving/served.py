@@ -66,7 +66,8 @@ def everything_ran(spark: SparkSession, directory: Path) -> Lake:
     late = pop("late", 65, bubbles=11, player="dora", received_at=at(30 * 60))
     land(landing, "1.jsonl", first)
     settled = pop("settled", 36 * 60 + 5, bubbles=0, player="dora", received_at=at(36 * 60 + 5))
-    land(landing, "2.jsonl", [first[0], first[4], "not JSON", late, settled, *lines_of_minutes(30, MINUTES - 3)])
+    in_order = [*lines_of_minutes(30, 36), settled, *lines_of_minutes(36, MINUTES - 3)]
+    land(landing, "2.jsonl", [first[0], first[4], "not JSON", late, *in_order])
     ingest(spark, lake, landing, settings)
     results = declared(settings)
     stream(spark, lake, results, settings)
