@@ -83,8 +83,8 @@ def _price(bill: Bill) -> str:
     kappa = f"{number(round(bill.kappa or 0, 1))} s of CPU"
     if bill.cheaper == "lambda":
         return (
-            f"But it is the cheaper way: with a batch run {every(bill.every)} Lambda takes "
-            f"{number(round(bill.lambda_ or 0, 1))} s of CPU, and Kappa {kappa}. Keep it where answers may be wrong until "
+            f"But Lambda is the cheaper way: with a batch run {every(bill.every)} it takes "
+            f"{number(round(bill.lambda_ or 0, 1))} s of CPU, and Kappa {kappa}. Keep batch where answers may be wrong until "
             "the next run"
         )
     if bill.cheaper == "kappa":

@@ -53,7 +53,7 @@ SAME = replace(CHEAPER, stream=40)
         (verdict(), verdict(candidate="legacy", differing=40, unexplained=2), CHEAPER, "not shown yet", "2 differences"),
         (verdict(policy="drop"), CAUGHT, CHEAPER, "not shown yet", "under the policy `drop` the next event"),
         (verdict(), CAUGHT, CHEAPER, "no", "20 s of CPU do what takes Lambda 40 s"),
-        (verdict(), CAUGHT, DEARER, "no", "But it is the cheaper way: with a batch run every day Lambda takes 40 s"),
+        (verdict(), CAUGHT, DEARER, "no", "But Lambda is the cheaper way: with a batch run every day it takes 40 s"),
         (verdict(), CAUGHT, SAME, "no", "cost the same here, 40 s"),
         (verdict(), CAUGHT, UNKNOWN, "no", "not known: the stream has noted no run of team_scores@1"),
         (verdict(), CAUGHT, NO_SPEED, "no", "the old speed layer has not run here"),
