@@ -125,7 +125,7 @@ class Quality(Section):
     quarantined: Annotated[float, Field(ge=0, le=1)] = 0.02
     log_age: Duration = timedelta(days=7)
     result_lag: Duration = timedelta(hours=1)
-    batch_lag: Duration = timedelta(hours=25)
+    batch_lag: Duration = timedelta(hours=28)
 
 
 class Serving(Section):

@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import tomllib
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -19,11 +20,12 @@ from airflow.timetables.base import TimeRestriction
 
 import house
 from house import REBUILT, RESULTS, RUN, STREAM_POOL
-from parity_command import ParityOperator, command_line
+from parity_command import PROJECT, ParityOperator, command_line
+from transformations.durations import parse_duration
 
 EXPECTED = {
     "batch_recompute": "0 0 * * *",
-    "data_quality": "30 2 * * *",
+    "data_quality": "0 5 * * *",
     "maintenance": "0 4 * * 0",
     "reconciliation": "Partitioned Asset",
     "repair_after_reconciliation": "None",
@@ -196,6 +198,13 @@ def test_whatever_streams_goes_through_one_pool_and_a_rebuild_is_its_runs_own(ba
     assert len(streams) == 4 and {task.pool for task in streams} == {STREAM_POOL}
     [rebuild] = [task for task in streams if task.options.get("rebuild")]
     assert rebuild.options["run"] == RUN and rebuild.execution_timeout == REBUILT
+
+
+def test_quality_bears_with_batch_until_the_next_night_has_ended_and_notices_one_that_did_not_come() -> None:
+    known = tomllib.loads((PROJECT / "parity.toml").read_text())["quality"]["batch_lag"]
+    validated, least_for_the_run = timedelta(hours=int(EXPECTED["data_quality"].split()[1])), timedelta(hours=1)
+    night = timedelta(days=1) + house.nightly()
+    assert night + least_for_the_run <= parse_duration(known) < timedelta(days=1) + validated
 
 
 def test_a_night_runs_later_than_the_day_by_more_than_the_allowed_lateness(monkeypatch: pytest.MonkeyPatch) -> None:
