@@ -17,11 +17,11 @@ def swap(
     result: OneResultOption,
     to: Annotated[int | None, typer.Option(min=1, help="The version that becomes live.", metavar="N")] = None,
     back: Annotated[bool, typer.Option("--back", help="Undo the last swap.")] = False,
-    catch_up: Annotated[bool, typer.Option("--catch-up", help="Bring it up to the log first; needs Spark.")] = False,
+    catch_up: Annotated[bool, typer.Option("--catch-up", help="Bring it up to the log first.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Also if it is behind the live one.")] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Make a version of a result the live one, at once and as a whole; or undo that. Needs no Spark."""
+    """Make a version of a result the live one, at once and as a whole; or undo that. Only --catch-up needs Spark."""
     from lakehouse.errors import VersionRefused
     from lakehouse.lake import open_lake
     from lakehouse.versions import as_noted, at_number, is_behind_live, make_live, make_previous_live
@@ -36,7 +36,7 @@ def swap(
             live, before = make_previous_live(opened, asked.name)
         else:
             new, own = as_noted(opened, at_number(opened, asked, to), settings)
-            if catch_up:
+            if catch_up and to != asked.version:  # which is the live one
                 spark = session_for(opened, settings)
                 from speed_layer.stream import stream
 
