@@ -1,0 +1,1 @@
+"""Ingestion: from landing files into the log, which both layers read."""
