@@ -8,7 +8,6 @@ unless somebody says so: a version may have been pinned long before its turn cam
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -25,6 +24,7 @@ from lakehouse.batches import (
     run_at,
     with_run,
 )
+from lakehouse.clock import Clock, wall_clock
 from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, result_fingerprint
 from lakehouse.lake import Lake
@@ -32,16 +32,24 @@ from lakehouse.log import known_version, log_at, position
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
 from lakehouse.tables import create_table, replace
-from lakehouse.terms import agree_on_settings, at_log, settings_fingerprint
+from lakehouse.terms import agree_on_settings, at_log, refuse_other_settings, settings_fingerprint
 from transformations.result import Result
 
 
-def refuse_any_going_back(
-    lake: Lake, results: Sequence[Result], *, interval: Interval, log_version: int | None
+def refuse_any(
+    lake: Lake,
+    results: Sequence[Result],
+    settings: Settings,
+    *,
+    interval: Interval,
+    log_version: int | None,
+    go_back: bool = False,
 ) -> None:
-    """Refuse before the first of several results is computed what would be refused of one of them."""
+    """Refuse before the first of several results is computed what would be refused of one of them. Needs no Spark."""
     for result in results:
-        _planned(at_log(lake, result), result, interval.of(result), log_version, go_back=False)
+        own = at_log(lake, result)
+        _planned(own, result, interval.of(result), log_version, go_back=go_back)
+        refuse_other_settings(own, result, settings)
 
 
 def recompute(
@@ -53,6 +61,7 @@ def recompute(
     interval: Interval | None = None,
     log_version: int | None = None,
     go_back: bool = False,
+    clock: Clock = wall_clock,
 ) -> int:
     """Recompute the rows whose window starts in the interval, or all; returns the log version they were computed at."""
     lake = at_log(lake, result)
@@ -85,7 +94,7 @@ def recompute(
         events = log_at(spark, lake, version).where(interval.needs(result))
         stamps = (
             F.lit(version).cast("long"),
-            F.lit(datetime.now(UTC)),
+            F.lit(clock()),
             F.lit(fingerprint),
         )
         named = dict(zip(BATCH_STAMPS, stamps, strict=True))

@@ -30,10 +30,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundary
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake, open_lake
-from lakehouse.log import EVENTS, position
+from lakehouse.log import position
 from lakehouse.progress import progress
 from transformations.catalogue import catalogue
 from transformations.durations import iso
@@ -208,7 +209,7 @@ def _begun(directory: Path, process: subprocess.Popen[bytes]) -> Lake:
     while time.monotonic() < deadline and process.poll() is None:
         if (directory / "parity.json").exists():
             lake = open_lake(directory)
-            if lake.has(EVENTS) and any(each.query.startswith(MEASURED) and each.batches for each in progress(lake)):
+            if lake.has(ARRIVALS) and any(each.query.startswith(MEASURED) and each.batches for each in progress(lake)):
                 return lake
         time.sleep(LOOK)
     sys.exit(f"`parity live` has not begun to stream within {PATIENCE:.0f} s.")

@@ -14,6 +14,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
 from lakehouse.identity import ReplayWay
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import position
@@ -21,7 +22,6 @@ from lakehouse.runs import cpu_seconds, runs
 from lakehouse.session import java_process, spark_session
 from lakehouse.settings import Settings, load_settings
 from lakehouse.versions import remove, version_to_replay
-from speed_layer.ingest import ingest
 from speed_layer.replay import replay
 from transformations.catalogue import catalogue
 

@@ -30,6 +30,7 @@ from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 
+from ingestion.ingest import ingest
 from lakehouse.changelogs import changelog_name
 from lakehouse.identity import begun_epoch
 from lakehouse.lake import Lake, create_lake
@@ -37,7 +38,6 @@ from lakehouse.session import spark_session
 from lakehouse.settings import Settings, load_settings
 from lakehouse.tables import Transaction, append
 from serving.views import view
-from speed_layer.ingest import ingest
 from speed_layer.stream import create_changelog
 from transformations.catalogue import catalogue
 from transformations.changelog import Stamp, stamped

@@ -54,3 +54,15 @@ DAMAGES = (
     Damage("state-corrupt", "the newest version of its state is garbage", lambda home: _corrupted(home / "state"), stateful=True),
     Damage("checkpoint-lost", "its checkpoint is gone altogether", shutil.rmtree),
 )  # fmt: skip
+
+
+def _torn_index(folder: Path) -> None:
+    for file in folder.glob("*.run"):
+        _torn(file)
+
+
+INDEX_DAMAGES = (
+    Damage("ids-lost", "the index of the log's ids was removed", shutil.rmtree),
+    Damage("ids-torn", "every file of the index of the log's ids was cut in half", _torn_index),
+)
+"""What can happen to the index of ids, by its folder."""

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from chaos.damages import DAMAGES, Damage
+from chaos.damages import DAMAGES, INDEX_DAMAGES, Damage
 from chaos.moments import MOMENTS, Moment
 from chaos.system import PATIENCE, System, Writer
 from chaos.violation import Violation
+from lakehouse.arrivals import ARRIVALS
 from transformations.result import Result
 
 KILLED = -9
@@ -54,6 +55,9 @@ def _all() -> Iterator[Fault]:
         yield Fault(f"stream-{damage.name}", partial(_damaged, "stream", damage))
         if not damage.stateful:
             yield Fault(f"ingest-{damage.name}", partial(_damaged, "ingest", damage))
+    for damage in INDEX_DAMAGES:
+        yield Fault(damage.name, partial(_index_damaged, damage))
+    yield Fault("engines-changed", _engines_changed)
     yield Fault("compaction", _compaction)
     yield Fault("late-storm", _late_storm)
     yield Fault("copies", _copies)
@@ -87,6 +91,8 @@ def _killed(writer: Writer, moment: Moment, system: System, rng: random.Random, 
             seen = _started_again(writer, system)
         elif time_left == 1:
             system.disarm()
+        elif moment.over:
+            _land(system)
         process = system.start(writer)
     if writer == "batch" and process.wait(PATIENCE) != 0:
         raise Violation(f"the batch layer failed when it was started again: {process.said[-600:].strip()}")
@@ -104,7 +110,7 @@ def _started_again(writer: Writer, system: System) -> Callable[[], bool]:
 def _paused(writer: Writer, system: System, rng: random.Random) -> Incident:
     """SIGSTOP in the middle of a micro-batch; a second instance is refused meanwhile; then SIGCONT."""
     result = rng.choice(system.results)
-    places = {"ingest": "ingest.sidelined", "stream": "stream.computed"}
+    places = {"ingest": "ingest.written", "stream": "stream.computed"}
     system.arm(f"stop@{places[writer]}:{_what(writer, result)}:*")
     _land(system)
     process = system.process(writer)
@@ -121,7 +127,7 @@ def _paused(writer: Writer, system: System, rng: random.Random) -> Incident:
 def _disk_full(writer: Writer, system: System, rng: random.Random) -> Incident:
     """No file may grow any more when the writer is about to commit."""
     result = rng.choice(system.results)
-    places = {"ingest": "ingest.sidelined", "stream": "stream.computed", "batch": "recompute.computed"}
+    places = {"ingest": "ingest.written", "stream": "stream.computed", "batch": "recompute.computed"}
     system.arm(f"full@{places[writer]}:{_what(writer, result)}:*")
     _land(system)
     if writer == "batch":
@@ -168,6 +174,28 @@ def _damaged(writer: Writer, damage: Damage, system: System, rng: random.Random)
     return Incident(f"{said}; it refused to go on, and --rebuild made it whole", struck)
 
 
+def _index_damaged(damage: Damage, system: System, _: random.Random) -> Incident:
+    """Copies of what the log has land next: an index that forgot them would let them in."""
+    system.process("ingest").kill()
+    damage.do(system.lake.ids)
+    struck = time.monotonic()
+    system.deliveries.copies()
+    _land(system)
+    system.start("ingest")
+    return Incident(f"{damage.said} while ingestion was dead", struck)
+
+
+def _engines_changed(system: System, _: random.Random) -> Incident:
+    """The embedded engine goes on with what Spark's had, and Spark's with what that has."""
+    for engine in ("embedded", "spark"):
+        system.process("ingest").kill()
+        _land(system)
+        system.start("ingest", PARITY_INGESTION__ENGINE=engine)
+        struck = time.monotonic()
+        system.until(system.ingested, f"the {engine} engine does not go on with the log of the other one", pause=0.05)
+    return Incident("ingestion was killed and went on by the other engine, twice", struck)
+
+
 def _compaction(system: System, _: random.Random) -> Incident:
     struck = time.monotonic()
     maintenance = system.begin(["maintain", "--lake", str(system.lake.path)])
@@ -209,4 +237,4 @@ def _land(system: System, *, late: bool = False) -> None:
 
 
 def _what(writer: Writer, result: Result) -> str:
-    return "events" if writer == "ingest" else result.name
+    return ARRIVALS if writer == "ingest" else result.name

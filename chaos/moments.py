@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.system import System, Writer
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import batch_name
 from lakehouse.commits import newest
-from lakehouse.log import EVENTS
 from transformations.result import Result
 
 Seen = Callable[[], bool]
@@ -27,6 +27,8 @@ class Moment:
     said: str
     place: str | None = None
     watch: Watch | None = None
+    over: bool = False
+    """Whether the next start does not come to the place again for the same micro-batch."""
 
 
 def _manifest(system: System, _: Result) -> Seen:
@@ -35,8 +37,8 @@ def _manifest(system: System, _: Result) -> Seen:
 
 
 def _commit_of_the_log(system: System, _: Result) -> Seen:
-    before = newest(system.lake, EVENTS)
-    return lambda: newest(system.lake, EVENTS, known=before) > before
+    before = newest(system.lake, ARRIVALS)
+    return lambda: newest(system.lake, ARRIVALS, known=before) > before
 
 
 def _commit_log(writer: Writer) -> Watch:
@@ -60,9 +62,11 @@ def _data_files(table: Path) -> set[str]:
 MOMENTS: dict[Writer, tuple[Moment, ...]] = {
     "ingest": (
         Moment("before-offsets", "before its offsets were logged", watch=_manifest),
-        Moment("after-offsets", "after its offsets were logged", place="ingest.read"),
-        Moment("between-sinks", "after the commits beside the log, before that of the log", place="ingest.sidelined"),
-        Moment("after-sink", "after the commit of the log, before Spark's commit log", place="ingest.appended"),
+        Moment("read", "when all was read, before the data file", place="ingest.read"),
+        Moment("written", "after the data file, before the commit", place="ingest.written"),
+        Moment("committed", "after the commit of the log", place="ingest.committed", over=True),
+        Moment("indexing", "in the middle of the write of its index", place="ingest.indexing"),
+        Moment("after-sink", "after all of it, before Spark's commit log", place="ingest.appended"),
         Moment("after-commit-log", "after Spark's commit log", watch=_commit_log("ingest")),
     ),
     "stream": (

@@ -38,6 +38,9 @@ DEFAULTS = {
     "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1",
 }
 
+SPARK_INGESTS = {"PARITY_INGESTION__ENGINE": "spark"}
+"""It has a checkpoint that can be damaged and a JVM; one of the faults changes the engine."""
+
 
 @dataclass(frozen=True)
 class Round:
@@ -82,7 +85,7 @@ def chaos(
     loads = sum(fault.name == LOAD for fault in order)
     files = loads * files_for(minutes) + (len(order) + 2) * PORTION * 2
     events = files * (LOADED_FILE if loads else SMALL_FILE)
-    environment = {**DEFAULTS, **(HEAP if loads else {}), **os.environ}
+    environment = {**DEFAULTS, **(HEAP if loads else {}), **os.environ, **SPARK_INGESTS}
     begun = time.monotonic()
     with _system(lake, environment, seed=seed, files=files, events=events, rng=rng) as (system, reader):
         say("Simulator, ingestion, streams and a reader are at work")

@@ -12,12 +12,13 @@ from typing import Literal
 from chaos.deliveries import Deliveries
 from chaos.processes import Process
 from chaos.violation import Violation
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundaries
 from lakehouse.failpoints import VARIABLE
 from lakehouse.identity import live_epoch, noted
 from lakehouse.lake import Lake
 from lakehouse.landings import manifests
-from lakehouse.log import EVENTS, position
+from lakehouse.log import position
 from transformations.catalogue import catalogue
 from transformations.result import Result
 
@@ -53,12 +54,13 @@ class System:
         }
         return [*commands[writer], *more]
 
-    def begin(self, command: list[str]) -> Process:
-        """Start a command beside the writers."""
-        return Process(command, environment=self._environment, log=self.lake.path / "logs" / f"chaos-{command[0]}.log")
+    def begin(self, command: list[str], **more: str) -> Process:
+        """Start a command beside the writers, with more variables in its environment."""
+        log = self.lake.path / "logs" / f"chaos-{command[0]}.log"
+        return Process(command, environment={**self._environment, **more}, log=log)
 
-    def start(self, writer: Writer) -> Process:
-        self._running[writer] = self.begin(self.command(writer))
+    def start(self, writer: Writer, **more: str) -> Process:
+        self._running[writer] = self.begin(self.command(writer), **more)
         return self._running[writer]
 
     def process(self, writer: Writer) -> Process:
@@ -103,7 +105,7 @@ class System:
 
     def ingested(self) -> bool:
         """Whether all that has landed is in the log."""
-        if not self.lake.has(EVENTS):
+        if not self.lake.has(ARRIVALS):
             return False
         noted_files = [len(files) for _, files in manifests(self.lake)]
         return sum(noted_files) >= self.deliveries.landed and position(self.lake).batch + 1 == len(noted_files)

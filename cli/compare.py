@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.candidates import CandidateOption, judged
+from cli.clock import command_clock
 from cli.console import answers, conclude, results_from, session_for, settings_from, step, told_errors
 from cli.options import (
     ConfigOption,
@@ -22,8 +23,10 @@ from cli.options import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from lakehouse.batches import Interval
     from lakehouse.lake import Lake
     from lakehouse.settings import Settings
+    from reconciliation.pins import Candidate
     from reconciliation.verdict import Verdict
     from transformations.result import Result
 
@@ -45,14 +48,22 @@ def reconcile(
     run: Annotated[
         str | None, typer.Option(help="Keep the report and the verdict in the lake under this name.", metavar="NAME")
     ] = None,
+    as_kept: Annotated[
+        bool,
+        typer.Option(
+            "--as-kept",
+            help="Tell what the run has kept about these results already, without Spark; asked again, compare them.",
+        ),
+    ] = False,
     config: ConfigOption = None,
 ) -> None:
     """Compare a layer with batch over all keys at one version of the log. Exit code 0 agree, 1 differ, 2 could not."""
-    from lakehouse.arrivals import ARRIVALS
     from lakehouse.batches import Interval
-    from lakehouse.lake import open_lake, write_json
-    from lakehouse.reports import report_page
+    from lakehouse.lake import open_lake
+    from lakehouse.reports import run_name
     from lakehouse.terms import shared_log
+    from reconciliation.kept import told_verdict
+    from reconciliation.sentences import agreement
 
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
@@ -60,61 +71,95 @@ def reconcile(
         side, names = judged(candidate, result, settings)
         results = results_from(settings, names, opened)
         opened = shared_log(opened, results)
-        kept = None if run is None else report_page(opened, run)
-        pages = [file for file in (report, kept) if file is not None]
+        if run is not None:
+            run_name(run)  # refused now, if it cannot be one
         interval = Interval(first, to)
         columns = {name for each in results for name in each.value_names}
         tolerances = dict(_tolerance(text, columns) for text in tolerance or ())
-        spark = session_for(opened, settings)
-        from reconciliation.headings import heading
-        from reconciliation.history import keep
-        from reconciliation.pins import controlled, pin
-        from reconciliation.reconcile import reconcile as judge
-        from reconciliation.sentences import agreement
-
-        if recompute:
-            from batch_layer.recompute import recompute as compute
-
-            for each in results:
-                at = pin(opened, each, side, log_version)
-                with step(f"Recompute {each.name} at log version {at.log_version}"):
-                    compute(spark, opened, each, settings, interval=interval, log_version=at.log_version)
-        with step(f"Reconcile {side} with batch"):
-            verdict = judge(
-                spark, opened, results, settings,
-                candidate=side, interval=interval, log_version=log_version, tolerance=tolerances,
-            )  # fmt: skip
-            keep(spark, opened, verdict, settings)
-        page = None
-        if pages:
-            from reconciliation.report import write_report
-
-            with step(f"Report {', '.join(map(str, pages))}"):
-                control = None
-                if side == "kappa" and opened.log == 1 and opened.has(ARRIVALS):
-                    control = judge(
-                        spark, opened, controlled(results), settings,
-                        candidate="legacy", interval=interval, tolerance=tolerances,
-                    )  # fmt: skip
-                page = write_report(spark, opened, results, settings, verdict, control=control, files=pages)
-        if kept is not None:
-            said = {**verdict.as_dict(), "run": run, "heading": heading(verdict), "sentence": agreement(verdict)}
-            said["results"] = [{**each, "differences": []} for each in said["results"]]
-            write_json(kept.with_suffix(".json"), said)
-        if format is Format.json:
-            answers.out(json.dumps(verdict.as_dict(), ensure_ascii=False), highlight=False)
-        else:
-            from cli.verdicts import show_verdict
-
-            show_verdict(answers, verdict)
-            told = page.sentences if page else _besides(spark, opened, results, settings, verdict)
-            # What it comes to stands last: Airflow shows that line as the error of a task.
-            for sentence in [*(each for each in told if each != agreement(verdict)), agreement(verdict)]:
-                answers.print(sentence, highlight=False, soft_wrap=True)
-        conclude(
-            verdict.status, [f"{each.result}@{each.version}" for each in verdict.results if each.status == "differ"]
-        )
+        told = told_verdict(opened, run, [each.name for each in results]) if as_kept and run is not None else None
+        besides: list[str] = []
+        verdict = told or _compared(
+            opened, results, settings, besides,
+            side=side, interval=interval, log_version=log_version, tolerances=tolerances, recompute=recompute,
+            report=report, run=run, sentences=format is Format.text,
+        )  # fmt: skip
+        # What it comes to stands last: Airflow shows that line as the error of a task.
+        _tell(verdict, [*(each for each in besides if each != agreement(verdict)), agreement(verdict)], format)
     raise typer.Exit(verdict.exit_code)
+
+
+def _compared(
+    lake: "Lake",
+    results: "list[Result]",
+    settings: "Settings",
+    besides: list[str],
+    *,
+    side: "Candidate",
+    interval: "Interval",
+    log_version: int | None,
+    tolerances: dict[str, float],
+    recompute: bool,
+    report: Path | None,
+    run: str | None,
+    sentences: bool,
+) -> "Verdict":
+    """The verdict, kept with its report where somebody asked for that; `besides` gets what is told beside it."""
+    from lakehouse.control import CONTROL
+    from reconciliation.kept import keep_verdict, page_of
+
+    kept = None if run is None else page_of(lake, run, [each.name for each in results])
+    from reconciliation.history import keep
+    from reconciliation.pins import controlled, pin
+    from reconciliation.reconcile import reconcile as judge
+    from reconciliation.reconcile import refuse_incomparable
+
+    refuse_incomparable(lake, results, settings, candidate=side, log_version=log_version, recomputed=recompute)
+    spark, clock = session_for(lake, settings), command_clock()
+    if recompute:
+        from batch_layer.recompute import recompute as compute
+
+        for each in results:
+            at = pin(lake, each, side, log_version)
+            with step(f"Recompute {each.name} at log version {at.log_version}"):
+                compute(
+                    spark, lake, each, settings, interval=interval, log_version=at.log_version, clock=clock
+                )  # fmt: skip
+    with step(f"Reconcile {side} with batch"):
+        verdict = judge(
+            spark, lake, results, settings,
+            candidate=side, interval=interval, log_version=log_version, tolerance=tolerances, clock=clock,
+        )  # fmt: skip
+        keep(spark, lake, verdict, settings)
+    page = None
+    if report is not None or kept is not None:
+        from reconciliation.report import write_report
+
+        with step(f"Report {', '.join(str(file) for file in (report, kept) if file is not None)}"):
+            control = None
+            if side == "kappa" and lake.log == 1 and lake.has(CONTROL):
+                control = judge(
+                    spark, lake, controlled(results), settings,
+                    candidate="legacy", interval=interval, tolerance=tolerances, clock=clock,
+                )  # fmt: skip
+            page = write_report(spark, lake, results, settings, verdict, control=control, file=report, kept=kept)
+    if run is not None and kept is not None:
+        keep_verdict(lake, run, verdict, kept)
+    if sentences:
+        besides += page.sentences if page else _besides(spark, lake, results, settings, verdict)
+    return verdict
+
+
+def _tell(verdict: "Verdict", sentences: list[str], format: Format) -> None:
+    """The answer for people or machines, and what it comes to as the last line of the progress."""
+    if format is Format.json:
+        answers.out(json.dumps(verdict.as_dict(), ensure_ascii=False), highlight=False)
+    else:
+        from cli.verdicts import show_verdict
+
+        show_verdict(answers, verdict)
+        for sentence in sentences:
+            answers.print(sentence, highlight=False, soft_wrap=True)
+    conclude(verdict.status, [f"{each.result}@{each.version}" for each in verdict.results if each.status == "differ"])
 
 
 def _besides(

@@ -1,10 +1,10 @@
 """`parity decide`: keep what a person decided after a reconciliation. The Airflow interface asks; the lake remembers."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
+from cli.clock import command_clock
 from cli.console import notes, told_errors
 from cli.options import LakeOption
 
@@ -21,7 +21,7 @@ def decide(
     from reconciliation.decisions import keep_decision
 
     with told_errors():
-        kept = keep_decision(open_lake(lake), run, reconciliation, decision=decision, by=by, at=datetime.now(UTC))
+        kept = keep_decision(open_lake(lake), run, reconciliation, decision=decision, by=by, at=command_clock()())
         notes.print(
             f"Kept: {kept.by} decided {kept.decision!r} about {kept.reconciliation}", highlight=False, markup=False
         )

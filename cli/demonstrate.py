@@ -57,11 +57,11 @@ def demo(
             simulate(coming, events=events, files=FILES)
         spark = session_for(made, settings)
         from batch_layer.recompute import recompute
+        from ingestion.ingest import ingest
         from reconciliation.history import keep
         from reconciliation.pins import controlled
         from reconciliation.reconcile import reconcile
         from reconciliation.report import write_report
-        from speed_layer.ingest import ingest
         from speed_layer.legacy import legacy
         from speed_layer.stream import stream
 
@@ -89,7 +89,7 @@ def demo(
         with step("Write the report"):
             for each_verdict in (verdict, control):
                 keep(spark, made, each_verdict, settings)
-            page = write_report(spark, made, results, settings, verdict, control=control, files=[report])
+            page = write_report(spark, made, results, settings, verdict, control=control, file=report)
         from cli.verdicts import show_verdict
         from reconciliation.sentences import of_the_control
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from cli.clock import command_clock
 from cli.console import notes, results_from, session_for, settings_from, step, told_errors
 from cli.options import (
     ConfigOption,
@@ -66,13 +67,13 @@ def ingest(
         settings = settings_from(config)
         landed(landing)
         made = create_lake(lake)
-        spark = session_for(made, settings)
-        from speed_layer.ingest import ingest as take_in
+        spark = session_for(made, settings) if settings.ingestion.engine == "spark" else None
+        from ingestion.ingest import ingest as take_in
 
         with step("Ingest"):
             take_in(
                 spark, made, landing, settings,
-                files_per_batch=files_per_batch, continuous=continuous, rebuild=rebuild,
+                files_per_batch=files_per_batch, continuous=continuous, rebuild=rebuild, clock=command_clock(),
             )  # fmt: skip
         at = position(made)
         notes.print(
@@ -103,7 +104,9 @@ def stream(
     """Bring the results of the stream up to the log, repairs included."""
     from lakehouse.errors import SavepointRefused
     from lakehouse.lake import open_lake
+    from lakehouse.log import newest_version
     from lakehouse.savepoints import savepoint
+    from lakehouse.terms import at_log, refuse_other_settings
 
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
@@ -116,6 +119,9 @@ def stream(
             streams = savepoint(opened, from_savepoint).streams
             result = result or sorted({each.partition("@")[0] for each in streams})
         results = results_from(settings, result, opened)
+        newest_version(opened)
+        for each in results if from_savepoint is None else ():
+            refuse_other_settings(at_log(opened, each), each, settings)
         spark = session_for(opened, settings)
         from speed_layer.restore import restore
         from speed_layer.stream import stream as run_stream
@@ -126,7 +132,7 @@ def stream(
         with step(f"Stream {', '.join(each.name for each in results)}"):
             run_stream(
                 spark, opened, results, settings,
-                continuous=continuous, rebuild=rebuild, run_name=run, trust_code=trust_code,
+                continuous=continuous, rebuild=rebuild, run_name=run, trust_code=trust_code, clock=command_clock(),
             )  # fmt: skip
 
 
@@ -151,32 +157,36 @@ def recompute(
         opened = open_lake(lake)
         results = results_from(settings, result, opened)
         interval = Interval(first, to)
-        spark = session_for(opened, settings)
         from batch_layer.recompute import recompute as compute
-        from batch_layer.recompute import refuse_any_going_back
+        from batch_layer.recompute import refuse_any
 
-        if not go_back:
-            refuse_any_going_back(opened, results, interval=interval, log_version=log_version)
+        refuse_any(opened, results, settings, interval=interval, log_version=log_version, go_back=go_back)
+        spark = session_for(opened, settings)
         for each in results:
             with step(f"Recompute {each.name}"):
                 compute(
-                    spark, opened, each, settings, interval=interval, log_version=log_version, go_back=go_back
+                    spark, opened, each, settings,
+                    interval=interval, log_version=log_version, go_back=go_back, clock=command_clock(),
                 )  # fmt: skip
 
 
 def legacy(lake: LakeOption, config: ConfigOption = None) -> None:
     """Run the control: processing time, at least once, no de-duplication."""
-    from lakehouse.arrivals import CONTROLLED
+    from lakehouse.control import CONTROLLED
     from lakehouse.lake import open_lake
+    from lakehouse.log import newest_version
     from lakehouse.terms import at_log
     from lakehouse.versions import as_noted
 
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
         opened = open_lake(lake)
-        answers = [as_noted(opened, each, settings)[0] for each in results_from(settings, list(CONTROLLED), opened)]
+        newest_version(opened)
+        declared = [name for name in CONTROLLED if name in settings.windows_by_result]
+        answers = [as_noted(opened, each, settings)[0] for each in results_from(settings, declared, opened)]
         spark = session_for(opened, settings)
         from speed_layer.legacy import legacy as run_legacy
 
         with step("Legacy control"):
-            run_legacy(spark, opened, settings, answers=[each for each in answers if at_log(opened, each).log == 1])
+            asked = [each for each in answers if at_log(opened, each).log == 1]
+            run_legacy(spark, opened, settings, answers=asked, clock=command_clock())

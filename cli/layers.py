@@ -14,17 +14,18 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundary
 from lakehouse.errors import GoesBack, NothingToCompare
 from lakehouse.lake import Lake
-from lakehouse.log import EVENTS, position
+from lakehouse.log import position
 from lakehouse.settings import Settings
 from reconciliation.history import keep
 from reconciliation.pins import controlled
 from reconciliation.reconcile import reconcile
 from reconciliation.sentences import not_judged
 from reconciliation.verdict import Verdict
-from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 from transformations.result import Result
@@ -102,7 +103,7 @@ class Layers:
 
     def _begun(self) -> bool:
         """Whether the log has an event."""
-        return self.lake.has(EVENTS) and position(self.lake).seq > 0
+        return self.lake.has(ARRIVALS) and position(self.lake).seq > 0
 
     def _wait(self, ready: Callable[[], bool]) -> bool:
         while not self.stop.is_set():

@@ -15,7 +15,6 @@ from cli import (
     demonstrate,
     jobs,
     live,
-    look,
     maintain,
     pin,
     quality,
@@ -23,6 +22,8 @@ from cli import (
     reprocess,
     savepoints,
     serve,
+    show,
+    status,
     swap,
     watermark,
     what_if,
@@ -45,8 +46,8 @@ app.command("reconcile")(compare.reconcile)
 app.command("quality")(quality.quality)
 app.command("pin")(pin.pin)
 app.command("decide")(decide.decide)
-app.command("show")(look.show)
-app.command("status")(look.status)
+app.command("show")(show.show)
+app.command("status")(status.status)
 app.command("serve")(serve.serve)
 app.command("results")(declared.results)
 app.command("lateness")(watermark.lateness)

@@ -2,13 +2,18 @@
 
 import json
 from dataclasses import asdict, replace
-from typing import Annotated
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from cli.console import answers, notes, session_for, settings_from, step, told_errors
 from cli.options import ConfigOption, Format, FormatOption, LakeOption
+
+if TYPE_CHECKING:
+    from lakehouse.lake import Lake
+    from lakehouse.settings import Settings
 
 
 def maintain(
@@ -24,16 +29,22 @@ def maintain(
     format: FormatOption = Format.text,
     config: ConfigOption = None,
 ) -> None:
-    """Fold superseded revisions, compact small files, remove what is beyond the horizon. The streams may run meanwhile."""
+    """Fold superseded revisions, compact small files, remove what is beyond the horizon and old reports.
+
+    The streams may run meanwhile.
+    """
     from lakehouse.lake import open_lake
+    from lakehouse.log import newest_version
 
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
         opened = open_lake(lake)
-        spark = session_for(opened, settings)
         if recover_position:
             from lakehouse.recovery import recover_position as recovered
+            from lakehouse.recovery import refuse_known_position
 
+            refuse_known_position(replace(opened, log=log))
+            spark = session_for(opened, settings)
             with step("Recover the position"):
                 found_position = recovered(spark, replace(opened, log=log))
             answers.print(
@@ -44,8 +55,11 @@ def maintain(
             return
         from lakehouse.maintenance import maintain as run_maintenance
 
+        newest_version(opened)
+        spark = session_for(opened, settings)
         with step("Maintain"):
             found = list(run_maintenance(spark, opened, settings))
+        _remove_reports(opened, settings, datetime.now(UTC))
         if format is Format.json:
             answers.out(json.dumps([asdict(each) for each in found], ensure_ascii=False), highlight=False)
             return
@@ -63,3 +77,18 @@ def maintain(
                     f"Files of {each.table} beyond the horizon stay: they are still to be read by {', '.join(each.needed_by)}.",
                     highlight=False,
                 )
+
+
+def _remove_reports(lake: "Lake", settings: "Settings", now: datetime) -> None:
+    """Old reports go, and it is told how many: their pages are not found again."""
+    from lakehouse.retention import remove_old_reports
+    from transformations.durations import written
+
+    kept_for = settings.retention.reports
+    removed = remove_old_reports(lake, before=now - kept_for)
+    notes.print(
+        f"Removed the reports of {removed.reconciliations:,} reconciliations and {removed.validations:,} validations that "
+        f"are older than {written(kept_for)}. The newest of each result and table stays, and every decision.",
+        highlight=False,
+        soft_wrap=True,
+    )

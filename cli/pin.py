@@ -26,6 +26,9 @@ def pin(
             help="For a nightly recompute: the day of event time. Adds what it covers, and which days it may publish.",
         ),
     ] = None,
+    took: Annotated[
+        bool, typer.Option("--took", help="Add how long a recompute and a rebuild of the results took so far.")
+    ] = False,
     config: ConfigOption = None,
 ) -> None:
     """Print as JSON what a run works on: the newest version of the log, or with --candidate the one that it has reached.
@@ -50,6 +53,7 @@ def pin(
             log_version = min(pinned(at_log(opened, each), each, side).log_version for each in results)
         found: dict[str, Any] = {
             "log_version": log_version,
+            "results": [each.name for each in results],
             "live": {each.name: live_number(opened, each.name) for each in results},
             "to_replay": {each.name: version_to_replay(opened, each).version for each in results},
         }
@@ -57,4 +61,9 @@ def pin(
             from cli.nightly import nightly
 
             found["nightly"] = nightly(opened, results, settings, day, log_version).as_dict()
+        if took:
+            from lakehouse.lengths import lengths
+            from lakehouse.log import position
+
+            found["took"] = lengths(opened, results, arrivals=position(opened, log_version).arrivals)
         answers.out(json.dumps(found), highlight=False)

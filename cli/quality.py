@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from cli.clock import command_clock
 from cli.console import answers, conclude, progress, results_from, session_for, settings_from, told_errors
 from cli.options import ConfigOption, Format, FormatOption, LakeOption, LogVersionOption, ResultsOption
 from cli.terminal import plain, spelt
@@ -31,20 +32,22 @@ def quality(
     config: ConfigOption = None,
 ) -> None:
     """Check every table at a pinned version, and write Data Docs. Exit code 0 all met, 1 something not, 2 could not."""
-    from datetime import UTC, datetime
-
     from lakehouse.lake import open_lake
+    from lakehouse.log import known_version
     from lakehouse.reports import run_name
+    from lakehouse.terms import shared_log
 
     with told_errors(lake / "logs" / "spark.log"):
-        moment = datetime.now(UTC)
+        moment = command_clock()()
         name = run_name(f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}" if run is None else run)
         settings = settings_from(config)
         opened = open_lake(lake)
         results = results_from(settings, result, opened)
-        spark = session_for(opened, settings)
-        from quality.validate import validate
+        known_version(shared_log(opened, results), log_version, option="--log-version")
+        from quality.validate import refuse_unknown, validate
 
+        refuse_unknown(opened, results, table or ())
+        spark = session_for(opened, settings)
         with progress("Validate") as told:
             found = validate(
                 spark, opened, results, settings,

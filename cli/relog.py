@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cli.console import notes, progress, session_for, settings_from, step, told_errors
+from cli.console import notes, progress, settings_from, step, told_errors
 from cli.options import ConfigOption, LakeOption
 
 
@@ -17,11 +17,10 @@ def requeue(lake: LakeOption, config: ConfigOption = None) -> None:
         settings = settings_from(config)
         opened = open_lake(lake)
         newest_version(opened)
-        spark = session_for(opened, settings)
-        from speed_layer.requeue import requeue as judge_again
+        from ingestion.requeue import requeue as judge_again
 
         with step("Requeue"):
-            done = judge_again(spark, opened, settings)
+            done = judge_again(opened, settings)
         notes.print(
             f"{done.accepted:,} lines are in the log now, {done.copies:,} are copies of events that it has, "
             f"{done.waiting:,} stay in quarantine",
@@ -39,7 +38,7 @@ def requeue(lake: LakeOption, config: ConfigOption = None) -> None:
 
 def reingest(
     lake: LakeOption,
-    as_log: Annotated[int, typer.Option(min=1, help="Number of the new log.", metavar="N")],
+    as_log: Annotated[int, typer.Option(help="Number of the new log; 1 is that of `parity ingest`.", metavar="N")],
     config: ConfigOption = None,
 ) -> None:
     """Build a log anew from the raw lines of the first, beside it, by the rules of now; or bring it up to the first."""
@@ -50,11 +49,10 @@ def reingest(
         settings = settings_from(config)
         opened = open_lake(lake)
         newest_version(opened)
-        spark = session_for(opened, settings)
-        from speed_layer.reingest import reingest as build_anew
+        from ingestion.reingest import reingest as build_anew
 
         with progress(f"Micro-batches into log {as_log}") as told:
-            new = build_anew(spark, opened, settings, as_log=as_log, told=told)
+            new = build_anew(opened, settings, as_log=as_log, told=told)
         for name, at in (("Log 1", position(opened)), (f"Log {as_log}", new)):
             notes.print(
                 f"{name}: {at.seq:,} events, {at.duplicates:,} duplicates, {at.quarantined:,} quarantined",

@@ -9,6 +9,7 @@ import typer
 from rich.filesize import decimal
 from rich.table import Table
 
+from cli.clock import command_clock
 from cli.console import answers, conclude, notes, progress, results_from, session_for, settings_from, step, told_errors
 from cli.options import ConfigOption, Format, FormatOption, FromVersionOption, LakeOption
 from lakehouse.lake import Lake
@@ -64,7 +65,10 @@ def replay(
 
         notes.print(f"{'Going on with' if resumed else 'Replaying'} {new.id}", highlight=False)
         with progress(f"Events into {new.id}") as told:
-            run_replay(spark, read, new, settings, way=None if way is None else way.value, told=told)
+            run_replay(
+                spark, read, new, settings,
+                way=None if way is None else way.value, told=told, clock=command_clock(),
+            )  # fmt: skip
         notes.print(
             f"[green]✓[/] {new.id} has caught up. `parity compare --lake {lake} --left {result} --right {new.id}` shows "
             f"what it changes, `parity swap --lake {lake} --result {result} --to {new.version}` makes it live.",
@@ -103,10 +107,11 @@ def compare(
         settings = settings_from(config)
         opened = open_lake(lake)
         one, other = results_from(settings, [left, right], opened)
-        spark = session_for(opened, settings)
         from cli.changes import show_comparison
-        from reconciliation.versions import versions_compared
+        from reconciliation.versions import refuse_incomparable, versions_compared
 
+        refuse_incomparable(opened, one, other, settings)
+        spark = session_for(opened, settings)
         with step(f"Compare {one.id} with {other.id}"):
             found = versions_compared(spark, opened, one, other, settings)
         if format is Format.json:

@@ -22,8 +22,8 @@ def savepoint(
     """Record where every stream stands, with its state, to start there again; or list what was recorded."""
     from lakehouse.errors import SavepointRefused
     from lakehouse.lake import open_lake
+    from lakehouse.savepoints import refuse_savepoint, savepoints, streams_of, take
     from lakehouse.savepoints import remove as remove_savepoint
-    from lakehouse.savepoints import savepoints, streams_of, take
 
     with told_errors(lake / "logs" / "spark.log"):
         settings = settings_from(config)
@@ -35,6 +35,7 @@ def savepoint(
             notes.print(f"[green]✓[/] The savepoint {remove} is removed.", highlight=False)
         elif name is not None:
             results = results_from(settings, result, opened) if result else streams_of(opened)
+            refuse_savepoint(opened, name, results)
             spark = session_for(opened, settings)
             with step(f"Savepoint {name}"):
                 taken = take(spark, opened, name, results)

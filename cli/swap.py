@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from cli.clock import command_clock
 from cli.console import notes, results_from, session_for, settings_from, step, told_errors
 from cli.options import ConfigOption, LakeOption
 from cli.reprocess import OneResultOption
@@ -42,7 +43,7 @@ def swap(
 
                 for _ in range(ROUNDS):
                     with step(f"Bring {new.id} up to the log"):
-                        stream(spark, opened, [new], own)
+                        stream(spark, opened, [new], own, clock=command_clock())
                     if not is_behind_live(opened, new):
                         break
             live, before = to, make_live(opened, new, force=force)

@@ -58,7 +58,7 @@ def _remarks(result: ResultVerdict) -> list[str]:
 
 def _cells(result: ResultVerdict, most: int) -> list[str]:
     lines = [line for one in result.differences[:most] for line in _difference(one, result.candidate)]
-    rest = len(result.differences) - most
+    rest = max(result.differing, len(result.differences)) - most  # a verdict that is told again has only some of them
     return [*lines, f"  … and {rest:,} more differing keys"] if most and rest > 0 else lines
 
 

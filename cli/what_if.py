@@ -45,7 +45,6 @@ def what_if(
         opened = open_lake(lake)
         known_version(opened, from_version, option="--from-version")
         results = results_from(settings, result)
-        spark = session_for(opened, settings)
         from reconciliation.what_if import changed_results
 
         changed = changed_results(opened, results, settings)
@@ -54,6 +53,7 @@ def what_if(
                 f"--set {', '.join(given)}: nothing would change. No result that has a stream in {lake} is computed with "
                 "other settings than these."
             )
+        spark = session_for(opened, settings)
         found = []
         for each in changed:
             with step(f"Try {each.name}"), nullcontext(opened) if keep else scratch(opened) as used:

@@ -1,86 +1,65 @@
-"""The table `legacy_arrivals`: what the control has appended, and its answer, computed at query time.
+"""The table `arrivals`: one row for each landed line, in the order of arrival, with what became of it.
 
-For readers without Spark the answer is written down as well, in `legacy_<result>`, after each run of the control.
+The rows whose fate is `event` are the log. A `duplicate` is a copy of an event that the log has. A `quarantined` line is no
+event, and its row says why. A micro-batch of ingestion is one commit, so a line is in the table once or not at all. The only
+line with a second row is one that was quarantined and accepted later: that row is marked as `requeued`.
 """
 
-from dataclasses import dataclass
+from typing import Literal
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
+import pyarrow as pa
 
-from lakehouse.commits import commits
-from lakehouse.errors import NothingToCompare
-from lakehouse.lake import Lake
-from lakehouse.tables import read_table
-from transformations.kind import COLUMN_TYPES
 from transformations.kinds import fields
-from transformations.result import Result
 
-ARRIVALS = "legacy_arrivals"
-ARRIVALS_SCHEMA = StructType(
+ARRIVALS = "arrivals"
+
+Fate = Literal["event", "duplicate", "quarantined"]
+EVENT, DUPLICATE, QUARANTINED = "event", "duplicate", "quarantined"
+
+TIME = pa.timestamp("us", "UTC")
+_TYPES = {"text": pa.string(), "whole number": pa.int32()}
+
+ORIGIN = ("file", "line", "batch", "ingested_at", "fingerprint")
+"""Where a row came from: the landing file, the line in it, the micro-batch with its clock, and the code that judged it."""
+HASHES = ("id_high", "id_low", "content_hash")
+EVENT_COLUMNS = ("event_time", "occurred_at", "event_id", "kind", *fields(), "sent_at", "received_at", *HASHES)
+"""What a row has only if its line is an event or a copy of one. Of a quarantined line nothing is known but its bytes."""
+
+SCHEMA = pa.schema(
     [
-        StructField("processing_time", TimestampType()),
-        StructField("event_id", StringType()),
-        StructField("kind", StringType()),
-        *(StructField(field.name, COLUMN_TYPES[field.type]) for field in fields().values()),
-        StructField("file", StringType()),
-        StructField("line", LongType()),
-        StructField("batch", LongType()),
-        StructField("written_at", TimestampType()),
+        ("arrival", pa.int64()),
+        ("fate", pa.string()),
+        ("reason", pa.string()),
+        ("requeued", pa.bool_()),
+        ("seq", pa.int64()),
+        ("event_time", TIME),
+        ("high_water", TIME),
+        ("occurred_at", TIME),
+        ("event_id", pa.string()),
+        ("kind", pa.string()),
+        *((field.name, _TYPES[field.type]) for field in fields().values()),
+        ("sent_at", TIME),
+        ("received_at", TIME),
+        *((name, pa.int64()) for name in HASHES),
+        ("file", pa.string()),
+        ("line", pa.int64()),
+        ("batch", pa.int64()),
+        ("ingested_at", TIME),
+        ("fingerprint", pa.string()),
+        ("raw", pa.binary()),
     ]
 )
+STATISTICS = ("arrival", "seq", "event_time", "high_water", "occurred_at", "batch")
+"""The columns by which Delta skips files."""
 
+LOG_COLUMNS = tuple(name for name in SCHEMA.names if name not in ("fate", "reason", "requeued"))
+DUPLICATE_COLUMNS = tuple(name for name in LOG_COLUMNS if name not in ("seq", "high_water"))
+QUARANTINE_COLUMNS = ("arrival", "reason", *ORIGIN, "raw")
 
-CONTROLLED = ("team_scores", "level_ups")
-"""The results that the control is judged on beside the stream: two show that the judge can fail, and why."""
-
-
-def legacy_name(result: Result) -> str:
-    return f"legacy_{result.id}"
-
-
-@dataclass(frozen=True)
-class ArrivalsBoundary:
-    """How far the control has come: the versions of the log and of the duplicates that it has consumed."""
-
-    log_version: int
-    duplicates_version: int
-    table_version: int
-
-
-def processing_time() -> Column:
-    """When an arrival was processed: when it was received or, where nobody noted that, when it was ingested."""
-    return F.coalesce("received_at", "ingested_at")
-
-
-def arrivals_boundary(lake: Lake) -> ArrivalsBoundary:
-    for said in commits(lake, ARRIVALS) if lake.has(ARRIVALS) else ():
-        return ArrivalsBoundary(said["log_version"], said["duplicates_version"], said["version"])
-    raise NothingToCompare(f"The legacy control has not run in {lake.path}. Run `parity legacy` first.")
-
-
-def answer_boundary(lake: Lake, result: Result) -> ArrivalsBoundary:
-    """How far the control had come when its answer was written down last; the table version is that of the answer."""
-    name = legacy_name(result)
-    for said in commits(lake, name) if lake.has(name) else ():
-        return ArrivalsBoundary(said["log_version"], said["duplicates_version"], said["version"])
-    known = ", ".join(CONTROLLED)
-    raise NothingToCompare(
-        f"The control has written down no answer for {result.id} in {lake.path}. `parity legacy` does it for {known}; any "
-        f"other is computed by Spark: `parity show {result.name} --layer legacy`."
-    )
-
-
-def read_arrivals(spark: SparkSession, lake: Lake, at: ArrivalsBoundary) -> DataFrame:
-    return read_table(spark, lake, ARRIVALS, version=at.table_version)
-
-
-def read_legacy(spark: SparkSession, lake: Lake, result: Result, at: ArrivalsBoundary) -> DataFrame:
-    """The answer of the control at a boundary."""
-    return answered(result, read_arrivals(spark, lake, at))
-
-
-def answered(result: Result, arrivals: DataFrame) -> DataFrame:
-    """What the control answers by these arrivals: the shared function, but by the time of their processing."""
-    return result.of(arrivals.withColumn("event_time", F.col("processing_time")))
+EVENTS, DUPLICATES, QUARANTINE = "events", "duplicates", "quarantine"
+READS: dict[str, tuple[Fate, tuple[str, ...]]] = {
+    EVENTS: ("event", LOG_COLUMNS),
+    DUPLICATES: ("duplicate", DUPLICATE_COLUMNS),
+    QUARANTINE: ("quarantined", QUARANTINE_COLUMNS),
+}
+"""What the rows of each fate are called where they are read, and the columns that they have."""

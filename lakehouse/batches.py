@@ -22,6 +22,8 @@ from lakehouse.tables import read_table
 from transformations.durations import from_millis, iso, to_millis
 from transformations.result import Result
 
+NEVER = -1
+"""Stands where a window has no log version at which it was computed."""
 BATCH_STAMPS = ("log_version", "computed_at", "fingerprint")
 
 
@@ -203,8 +205,8 @@ def read_batch(spark: SparkSession, lake: Lake, result: Result, covered: Sequenc
 
 
 def computed_at(covered: Sequence[Coverage], window_start: Column) -> Column:
-    """The log version at which the batch layer last computed a window, -1 for one that it never did."""
-    version = F.lit(-1)
+    """The log version at which the batch layer last computed a window, `NEVER` for one that it never did."""
+    version = F.lit(NEVER)
     for each in reversed(covered):
         version = F.when(each.interval.holds(window_start), F.lit(each.log_version)).otherwise(version)
     return version.cast("long")

@@ -12,8 +12,8 @@ from lakehouse.commits import CARRIED, is_cleaned, known_commits
 from lakehouse.errors import Forgotten
 from lakehouse.lake import Lake
 
-ABOUT = ("seq", "folded", "step", "batch", "requeued")
-"""What a statement is about, the first that it names: the log, a fold, a step of a replay, a micro-batch, a requeue."""
+ABOUT = ("seq", "folded", "step", "batch")
+"""What a statement is about, the first that it names: the log, a fold, a step of a replay, a micro-batch."""
 
 
 def said_at(lake: Lake, name: str, version: int, *, about: str) -> dict[str, Any] | None:

@@ -49,7 +49,7 @@ def boundaries(lake: Lake, result: Result, epoch: Epoch) -> list[Boundary]:
 
 def boundary(lake: Lake, result: Result, log_version: int | None = None) -> Boundary:
     """The newest boundary of the epoch that readers see, at or before `log_version` if that is given."""
-    served = _served(lake, result, log_version)
+    served = served_boundaries(lake, result, log_version)
     if log_version is not None and served:
         _refuse_folded(lake, result, served[0].epoch, log_version)
     for each in served:
@@ -61,7 +61,7 @@ def boundary(lake: Lake, result: Result, log_version: int | None = None) -> Boun
     )
 
 
-def _served(lake: Lake, result: Result, log_version: int | None) -> list[Boundary]:
+def served_boundaries(lake: Lake, result: Result, log_version: int | None = None) -> list[Boundary]:
     """The boundaries of the newest epoch that has come as far as any before it, or as far as `log_version`.
 
     An epoch that begins anew has nothing to show at first. Until it has caught up, the one before answers.

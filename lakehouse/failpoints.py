@@ -22,7 +22,9 @@ from lakehouse.session import java_process
 VARIABLE = "PARITY_FAILPOINT"
 Place = Literal[
     "ingest.read",
-    "ingest.sidelined",
+    "ingest.written",
+    "ingest.committed",
+    "ingest.indexing",
     "ingest.appended",
     "stream.begun",
     "stream.computed",
@@ -39,14 +41,17 @@ Place = Literal[
 ANY = "*"
 
 
-def failpoint(spark: SparkSession, place: Place, what: str, number: int) -> None:
-    """Be struck here if the environment asks for it."""
+def failpoint(spark: SparkSession | None, place: Place, what: str, number: int) -> None:
+    """Be struck here if the environment asks for it. Without a session there is no JVM to be struck as well."""
     asked = _asked()
     if not asked:
         return
-    action, at, where = asked.rpartition("@")
+    action, _, where = asked.partition("@")
+    if action not in _STRIKES:  # the name of a second log has the sign too
+        action, where = "kill", asked
     if where in (f"{place}:{what}:{number}", f"{place}:{what}:{ANY}"):
-        _STRIKES[action if at else "kill"](java_process(spark))
+        struck = [os.getpid()] if spark is None else [java_process(spark), os.getpid()]
+        _STRIKES[action](struck)
 
 
 def _asked() -> str:
@@ -59,21 +64,21 @@ def _asked() -> str:
         return ""
 
 
-def _kill(java: int) -> None:
-    os.kill(java, signal.SIGKILL)
-    os.kill(os.getpid(), signal.SIGKILL)
+def _kill(processes: list[int]) -> None:
+    for each in processes:
+        os.kill(each, signal.SIGKILL)
 
 
-def _stop(java: int) -> None:
-    os.kill(java, signal.SIGSTOP)
-    os.kill(os.getpid(), signal.SIGSTOP)
+def _stop(processes: list[int]) -> None:
+    for each in processes:
+        os.kill(each, signal.SIGSTOP)
 
 
-def _full(java: int) -> None:
+def _full(processes: list[int]) -> None:
     """No file may grow any more. What is written fails with "File too large", in the JVM and here."""
-    for process in (java, os.getpid()):
-        _, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)
-        resource.prlimit(process, resource.RLIMIT_FSIZE, (0, hard))
+    for each in processes:
+        _, hard = resource.prlimit(each, resource.RLIMIT_FSIZE)
+        resource.prlimit(each, resource.RLIMIT_FSIZE, (0, hard))
 
 
 _STRIKES = {"kill": _kill, "stop": _stop, "full": _full}

@@ -28,7 +28,7 @@ def result_fingerprint(result: Result) -> str:
 
 def parser_fingerprint() -> str:
     """The code that makes events of lines."""
-    return _fingerprint("transformations.events", "transformations.arrival")
+    return _fingerprint(*(f"transformations.lines.{name}" for name in ("judge", "nameless", "hashes", "sequence")))
 
 
 def keep_code(lake: Lake, fingerprint: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.carrying import carried_on
 from lakehouse.changelogs import Boundary, boundaries, boundary, changelog_name, folded_until, mark, settled_before
 from lakehouse.commits import commits, newest
@@ -21,7 +22,7 @@ from lakehouse.compaction import FULL, live_files, properties, saying
 from lakehouse.identity import Epoch, live_epoch
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.log import EVENTS, position
+from lakehouse.log import position
 from lakehouse.needs import anchors, needed_since
 from lakehouse.settings import Settings
 from lakehouse.tables import read_table
@@ -67,7 +68,7 @@ def fold_point(lake: Lake, result: Result, epoch: Epoch, settings: Settings) -> 
     if newest_mark is None:
         return None
     old = to_millis(newest_mark - settings.retention.revisions)
-    marks = ((said["version"], said["high_water"]) for said in commits(lake, lake.of_log(EVENTS)))
+    marks = ((said["version"], said["high_water"]) for said in commits(lake, lake.of_log(ARRIVALS)))
     until = next((version for version, high_water in marks if high_water is not None and high_water <= old), -1)
     until = min(until, needed_since(lake, result).get(epoch.number, until))
     return next((each for each in boundaries(lake, result, epoch) if each.log_version <= until), None)

@@ -1,18 +1,20 @@
 """The lake: one directory with the log, the tables of each result, the checkpoints and the locks.
 
 LAKE/parity.json                  what makes the directory a lake
-LAKE/tables/events                the log; beside it duplicates, quarantine
+LAKE/tables/arrivals              every landed line and what became of it; the events among them are the log
 LAKE/tables/kappa_team_scores@1   the stream's changelog; batch_…, legacy_arrivals, reconciliations, …
 LAKE/landings/00000007.json       which landing files came in micro-batch 7, in order of arrival
 LAKE/savepoints/monday.json       where every stream stood; beside it copies of their checkpoints
 LAKE/quality/docs/index.html      what `parity quality` found; beside it the runs as JSON
 LAKE/progress/ingest.json         what the micro-batches of each query took
 LAKE/reports/<run>.html           what a named reconciliation found; LAKE/decisions, what people decided about it
+LAKE/cache/ids                    which ids the log has: made from the log, and made anew if it is lost
 LAKE/checkpoints/…  LAKE/results/…  LAKE/locks/…  LAKE/code/…
 """
 
 import json
 import os
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +22,8 @@ from typing import Any
 from lakehouse.errors import NotALake
 
 MARKER = "parity.json"
-FORMAT = 2
-"""2 since each row of a changelog names its micro-batch."""
+FORMAT = 3
+"""3 since all landed lines are rows of one table."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Lake:
         return str(self.path / "tables" / name)
 
     def of_log(self, table: str) -> str:
-        """The name of a table of the log: `events`, or `events@2` in the second log."""
+        """The name of a table of the log: `arrivals`, or `arrivals@2` in the second log."""
         return table if self.log == 1 else f"{table}@{self.log}"
 
     def has(self, name: str) -> bool:
@@ -67,6 +69,11 @@ class Lake:
         return self.path / "code" / fingerprint
 
     @property
+    def ids(self) -> Path:
+        """The index of the ids that the log has: a cache, which is nobody's truth."""
+        return self.path / "cache" / self.of_log("ids")
+
+    @property
     def landings(self) -> Path:
         return self.path / "landings"
 
@@ -75,13 +82,28 @@ class Lake:
         return self.path / "logs" / "spark.log"
 
 
+@dataclass(frozen=True)
+class Marker:
+    """What makes a directory a lake: an id that no other lake has, and the key of the hashes in it.
+
+    With the key of its own, nobody can make two events of one hash for a lake whose files cannot be read.
+    """
+
+    id: str
+    hash_key: bytes
+
+
+def marker(lake: Lake) -> Marker:
+    said = json.loads((lake.path / MARKER).read_text())
+    return Marker(said["id"], bytes.fromhex(said["hash_key"]))
+
+
 def open_lake(path: Path) -> Lake:
     """The lake at `path`, which has to be one."""
-    marker = path / MARKER
     if not path.exists():
         raise NotALake(f"There is no lake at {path}. `parity ingest --lake {path} --landing DIR` makes one.")
     try:
-        found = json.loads(marker.read_text())["format"]
+        found = json.loads((path / MARKER).read_text())["format"]
     except FileNotFoundError:
         raise NotALake(
             f"{path} is not a lake: it has no {MARKER}. Name the directory that `parity ingest` made."
@@ -106,7 +128,7 @@ def create_lake(path: Path) -> Lake:
                 f"{path} is not empty and not a lake, so nothing is written into it. Name a new or empty directory."
             )
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_json(path / MARKER, {"format": FORMAT})
+        write_json(path / MARKER, {"format": FORMAT, "id": secrets.token_hex(8), "hash_key": secrets.token_hex(16)})
     for part in ("tables", "checkpoints", "results", "locks", "code", "logs", "landings"):
         (path / part).mkdir(mode=0o700, exist_ok=True)
     return open_lake(path)

@@ -63,13 +63,10 @@ def landed(directory: Path) -> list[Landing]:
 
 def _refuse_unreadable_name(entry: os.DirEntry[str]) -> None:
     """Before it is noted: what a manifest has must be read, and a file that is renamed then is gone."""
-    if ":" in entry.name:
-        raise ParityError(
-            f"Spark cannot read a file with a colon in its name: {entry.path}. Rename it; nothing was read."
-        )
     if entry.name.encode(errors="replace") != os.fsencode(entry.name):
         raise ParityError(
-            f"Spark cannot read a file whose name is not UTF-8: {entry.path!a}. Rename it; nothing was read."
+            f"The name of a landing file is not UTF-8, and the log could not say where its lines came from: {entry.path!a}. "
+            "Rename it; nothing was read."
         )
 
 
@@ -88,25 +85,11 @@ def as_noted(landings: list[Landing]) -> list[Landing]:
 
 def refuse_changed(landings: list[Landing]) -> None:
     """Refuse what was read of files that changed meanwhile: a line may be half of the old file and half of the new one."""
-    if changed := _changed(landings):
+    if changed := [each.path for each in landings if each.changed]:
         raise ParityError(
-            f"Landing files changed while they were read: {changed}. Nothing was written. Start again: they are read as they "
-            "are then. Let files appear by a rename, and leave them as they are."
+            f"Landing files changed while they were read: {', '.join(changed[:3])}. Nothing was written. Start again: they are "
+            "read as they are then. Let files appear by a rename, and leave them as they are."
         )
-
-
-def refuse_changed_since(landings: list[Landing], batch: int) -> None:
-    """Refuse to finish a micro-batch with other files: a line that was put aside could be in the log as well then."""
-    if changed := _changed(landings):
-        raise ParityError(
-            f"Micro-batch {batch} of the ingestion was begun and not finished, and landing files of it have changed since: "
-            f"{changed}. Nothing was written. Put them back as they were, with their times of modification, and start again. If "
-            "they are lost, ingest the landing files into a new lake."
-        )
-
-
-def _changed(landings: list[Landing]) -> str:
-    return ", ".join([each.path for each in landings if each.changed][:3])
 
 
 class Landings:

@@ -12,16 +12,17 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
-from lakehouse.arrivals import legacy_name
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import changelog_name
 from lakehouse.commits import last_maintenance
 from lakehouse.compaction import compact, has_expired_files, live_files, maintenance_session, vacuum
+from lakehouse.control import legacy_name
 from lakehouse.folding import fold
 from lakehouse.identity import noted
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, logs, newest_version
+from lakehouse.log import logs, newest_version
 from lakehouse.needs import anchors, readers_behind
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log
@@ -50,8 +51,6 @@ def maintain(spark: SparkSession, lake: Lake, settings: Settings) -> Iterator[Up
         for number in logs(lake):
             log = replace(lake, log=number)
             yield _log_kept(session, log)
-            for name in (DUPLICATES, QUARANTINE):
-                yield _kept(session, log, log.of_log(name))
         for result in _versions(lake):
             yield from _version_kept(session, at_log(lake, result), result, settings)
 
@@ -77,7 +76,7 @@ def _log_kept(session: SparkSession, lake: Lake) -> Upkeep:
 
     So its vacuum comes before its compaction: a stream that runs is past the last one, and hardly ever past a new one.
     """
-    name = lake.of_log(EVENTS)
+    name = lake.of_log(ARRIVALS)
     behind = readers_behind(lake, last_maintenance(lake, name)) if has_expired_files(session, lake, name) else []
     if behind:
         return replace(_compacted(session, lake, name), needed_by=tuple(behind))

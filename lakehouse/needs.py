@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lakehouse.arrivals import ArrivalsBoundary, arrivals_boundary
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import coverage
+from lakehouse.control import ControlBoundary, control_boundary
 from lakehouse.errors import NothingToCompare
 from lakehouse.identity import live_epoch, noted
 from lakehouse.lake import Lake
-from lakehouse.log import DUPLICATES, EVENTS, position
+from lakehouse.log import position
 from lakehouse.savepoints import savepoints
 from lakehouse.terms import at_log
 from lakehouse.versions import consumed, is_replaying, live_number, numbers
@@ -29,12 +30,10 @@ def anchors(lake: Lake, table: str) -> set[int]:
     """The versions of a table at which something stands that may last longer than the horizon.
 
     Of the log these are where versions begin, where the steps of a replay have computed, where streams, batch runs, the
-    control and savepoints stand; of a changelog, where savepoints do; of the copies, where the control does.
+    control and savepoints stand; of a changelog, where savepoints do.
     """
-    if table == lake.of_log(EVENTS):
+    if table == lake.of_log(ARRIVALS):
         return {version for version in _standing(lake) if version > 0}
-    if table == DUPLICATES:
-        return {each.duplicates_version for each in _control(lake)}
     saved = (stream for savepoint in savepoints(lake) for stream in savepoint.streams.items())
     return {stream.table_version for name, stream in saved if table == f"kappa_{name}"}
 
@@ -52,10 +51,10 @@ def _standing(lake: Lake) -> Iterator[int]:
     yield from (each.log_version for each in _control(lake))
 
 
-def _control(lake: Lake) -> list[ArrivalsBoundary]:
+def _control(lake: Lake) -> list[ControlBoundary]:
     """Where the control stands, which reads the first log alone."""
     try:
-        return [arrivals_boundary(lake)] if lake.log == 1 else []
+        return [control_boundary(lake)] if lake.log == 1 else []
     except NothingToCompare:
         return []
 

@@ -1,6 +1,6 @@
 """Pseudonyms: what is shown of a row does not name a person.
 
-A personal value is replaced by a keyed hash, HMAC-SHA-256 of 128 bits: equal stays equal, and distinct stays distinct.
+A personal value is replaced by a keyed hash (transformations/pseudonym.py).
 The key belongs to the lake and is readable for its owner only, so the pages of `parity quality` and the answers of
 `parity serve` call a person the same: LAKE/quality/key.
 
@@ -8,15 +8,12 @@ Whoever lands an event chooses a text and is shown its keyed hash. So the key it
 signed for another purpose is signed with a key that `derived_key` makes for it.
 """
 
-import hmac
 import os
 import secrets
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 
 from lakehouse.lake import Lake
 
-PREFIX = "person-"
-HEX_DIGITS = 32
 KEY_BYTES = 32
 HIDDEN = ("raw",)
 """Columns that hold a whole line, whatever is in it."""
@@ -45,8 +42,3 @@ def derived_key(key: bytes, purpose: str) -> bytes:
     Not by HMAC-SHA-256: the pseudonym of a player who is called like the purpose would be half of it.
     """
     return blake2b(purpose.encode(), key=key, digest_size=KEY_BYTES).digest()
-
-
-def pseudonym(value: str, key: bytes) -> str:
-    """What a person is called outside; a text that is empty stays so."""
-    return PREFIX + hmac.new(key, value.encode(), sha256).hexdigest()[:HEX_DIGITS] if value else value

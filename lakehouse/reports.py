@@ -4,6 +4,7 @@ A scheduler names its runs, and its interface finds their pages again by that na
 is checked before anything is written under it.
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -28,3 +29,13 @@ def report_page(lake: Lake, run: str) -> Path:
     directory = lake.path / "reports"
     directory.mkdir(mode=0o700, exist_ok=True)
     return directory / f"{run_name(run)}.html"
+
+
+def shared_script(directory: Path, name: str, version: str, content: str) -> Path:
+    """A script that many pages load: one file beside them, named by its version, so that an old page finds its own."""
+    file = directory / f"{name}-{version}.min.js"
+    if not file.exists():
+        draft = file.with_name(f".{file.name}.{os.getpid()}")
+        draft.write_text(content, encoding="utf-8")
+        draft.replace(file)
+    return file

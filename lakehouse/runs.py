@@ -7,21 +7,33 @@ too, with all but its last second: at least once and SIGKILL cost what they cost
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Literal, Protocol
 
+import psutil
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from lakehouse.lake import Lake, write_json
-from lakehouse.queries import Watched
+from lakehouse.progress import Progress
+from lakehouse.session import java_process
 
 Job = Literal["ingest", "stream", "recompute", "legacy", "replay"]
 Outcome = Literal["no end noted", "ended", "failed"]
 NOTED_EVERY = timedelta(seconds=1)
+
+
+class Ended(Protocol):
+    """What a loop of micro-batches tells of itself when it has ended."""
+
+    @property
+    def progress(self) -> Progress: ...
+
+    @property
+    def lengths(self) -> Iterable[float]: ...
 
 
 @dataclass
@@ -44,7 +56,7 @@ class Run:
     batch_seconds: list[float] = field(default_factory=list)
     """Of a run that went on for long, those of the last micro-batches of each query."""
 
-    def took(self, ended: Watched) -> int:
+    def took(self, ended: "Ended") -> int:
         """Note the micro-batches of a query that has ended; returns how many rows came in with them."""
         self.batches += ended.progress.batches
         self.batch_seconds += ended.lengths
@@ -52,7 +64,9 @@ class Run:
 
 
 @contextmanager
-def measured(spark: SparkSession, lake: Lake, job: Job, results: list[str], *, whole: bool = True) -> Iterator[Run]:
+def measured(
+    spark: SparkSession | None, lake: Lake, job: Job, results: list[str], *, whole: bool = True
+) -> Iterator[Run]:
     """Measure what happens inside, and keep it in the lake however it ends."""
     now = datetime.now(UTC)
     run = Run(job, results, now.isoformat(), outcome="no end noted", whole=whole)
@@ -65,7 +79,9 @@ def measured(spark: SparkSession, lake: Lake, job: Job, results: list[str], *, w
         write_json(file, asdict(run))
 
     def note_if_possible() -> None:
-        with suppress(OSError, Py4JError):  # a full disk or a dead JVM ends the run by itself, with a better reason
+        with suppress(
+            OSError, Py4JError, psutil.Error
+        ):  # a full disk or a dead JVM ends the run by itself, with a better reason
             note()
 
     try:
@@ -84,10 +100,27 @@ def runs(lake: Lake) -> list[Run]:
     return [Run(**json.loads(file.read_text())) for file in sorted((lake.path / "runs").glob("*.json"))]
 
 
-def cpu_seconds(spark: SparkSession) -> float:
-    """CPU time of this process and its JVM so far."""
-    java = spark._jvm.java.lang.ProcessHandle.current().info().totalCpuDuration().get()  # type: ignore[union-attr]
-    return time.process_time() + float(java.toMillis()) / 1000
+def cpu_seconds(spark: SparkSession | None) -> float:
+    """CPU time so far of this process and, if there is a session, of its JVM and what that has started.
+
+    Spark's tasks in Python and the helpers that Hadoop starts for local files are processes of their own. Those that have
+    ended are in the account of the process that waited for them.
+    """
+    java = [] if spark is None else _with_descendants(java_process(spark))
+    return time.process_time() + sum(map(_cpu_seconds, java))
+
+
+def _with_descendants(process: int) -> list[psutil.Process]:
+    java = psutil.Process(process)
+    return [java, *java.children(recursive=True)]
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    return float(times.user + times.system + times.children_user + times.children_system)
 
 
 @contextmanager

@@ -61,17 +61,11 @@ class Savepoint:
 
 def take(spark: SparkSession, lake: Lake, name: str, results: Sequence[Result]) -> Savepoint:
     """Record where the streams of these versions stand. None of them may be running: each is held as if it were."""
-    _refuse_name(name)
-    if not results:
-        raise SavepointRefused(f"No stream has written anything in {lake.path}. Run `parity stream` first.")
+    refuse_savepoint(lake, name, results)
     with ExitStack() as held:
         for lock in ("savepoints", *(f"stream-{result.id}" for result in results)):
             held.enter_context(exclusive(spark, lake.lock_file(lock), wait=False))
-        if _file(lake, name).exists():
-            raise SavepointRefused(
-                f"There is a savepoint {name!r} in {lake.path}, and it stays as it is. Take another name, or remove it "
-                f"first: `parity savepoint --lake {lake.path} --remove {name}`."
-            )
+        refuse_savepoint(lake, name, results)  # another one may have been taken meanwhile
         streams = {result.id: _standing(lake, result) for result in results}
         taken = Savepoint(name, iso(datetime.now(UTC)), newest_version(lake), streams)
         shutil.rmtree(_folder(lake, name), ignore_errors=True)  # what a killed command has left
@@ -79,6 +73,18 @@ def take(spark: SparkSession, lake: Lake, name: str, results: Sequence[Result]) 
             shutil.copytree(live_epoch(lake, result).checkpoint, saved_checkpoint(lake, name, result))
         write_json(_file(lake, name), asdict(taken))  # last: with it the savepoint exists
     return taken
+
+
+def refuse_savepoint(lake: Lake, name: str, results: Sequence[Result]) -> None:
+    """Refuse a name that cannot be one, or is taken, and a savepoint of nothing. Needs no Spark."""
+    _refuse_name(name)
+    if not results:
+        raise SavepointRefused(f"No stream has written anything in {lake.path}. Run `parity stream` first.")
+    if _file(lake, name).exists():
+        raise SavepointRefused(
+            f"There is a savepoint {name!r} in {lake.path}, and it stays as it is. Take another name, or remove it "
+            f"first: `parity savepoint --lake {lake.path} --remove {name}`."
+        )
 
 
 def streams_of(lake: Lake) -> list[Result]:

@@ -103,9 +103,11 @@ class Reconciliation(Section):
 class Retention(Section):
     horizon: Size = timedelta(days=365)
     revisions: Size = timedelta(days=7)
+    reports: Size = timedelta(days=90)
 
 
 class Ingestion(Section):
+    engine: Literal["spark", "embedded"] = "spark"
     files_per_batch: Annotated[int, Field(ge=1)] = 100
     pseudonym_key: Secret = ""
 

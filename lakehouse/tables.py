@@ -35,14 +35,23 @@ def create_table(
     append_only: bool = True,
     statistics: tuple[str, ...] = (),
 ) -> None:
-    """Make the table unless it is there. Two writers on an empty path would end in a ProtocolChangedException.
+    """Make the table unless it is there. Two writers on an empty path would end in a ProtocolChangedException."""
+    if lake.has(name):
+        return
+    with exclusive(spark, lake.lock_file(name), wait=True):
+        table = DeltaTable.createIfNotExists(spark).location(lake.table(name)).addColumns(schema)
+        for key, value in properties(horizon, append_only=append_only, statistics=statistics).items():
+            table = table.property(key, value)
+        table.execute()
+
+
+def properties(horizon: timedelta, *, append_only: bool, statistics: tuple[str, ...]) -> dict[str, str]:
+    """What Delta is told of a table, whoever makes it.
 
     Deletion vectors, v2 checkpoints and type widening stay off: readers without a JVM do not know them.
     """
-    if lake.has(name):
-        return
     hours = f"interval {max(milliseconds(horizon) // 3_600_000, 1)} hours"
-    properties = {
+    told = {
         "delta.appendOnly": str(append_only).lower(),
         "delta.logRetentionDuration": hours,
         "delta.deletedFileRetentionDuration": hours,
@@ -50,13 +59,7 @@ def create_table(
         "delta.checkpointPolicy": "classic",
         "delta.checkpointInterval": "50",
     }
-    if statistics:
-        properties["delta.dataSkippingStatsColumns"] = ",".join(statistics)
-    with exclusive(spark, lake.lock_file(name), wait=True):
-        table = DeltaTable.createIfNotExists(spark).location(lake.table(name)).addColumns(schema)
-        for key, value in properties.items():
-            table = table.property(key, value)
-        table.execute()
+    return {**told, "delta.dataSkippingStatsColumns": ",".join(statistics)} if statistics else told
 
 
 def no_rows(spark: SparkSession, schema: StructType) -> DataFrame:

@@ -9,7 +9,7 @@ from pathlib import Path
 from lakehouse.errors import TornCommit
 
 _AGAIN = {
-    "events": "`parity ingest … --rebuild` takes its micro-batch in again, and `parity stream … --rebuild` follows",
+    "arrivals": "`parity ingest … --rebuild` takes its micro-batch in again, and `parity stream … --rebuild` follows",
     "kappa": "`parity stream … --rebuild` computes the result anew from the log",
     "batch": "`parity recompute …` computes it anew from the log",
 }

@@ -15,9 +15,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from lakehouse.arrivals import legacy_name
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import changelog_name
+from lakehouse.control import legacy_name
 from lakehouse.errors import UnknownVersion, VersionRefused
 from lakehouse.identity import noted
 from lakehouse.lake import Lake

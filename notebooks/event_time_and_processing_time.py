@@ -36,12 +36,12 @@ import plotly.graph_objects as go
 from slides import BLUE_BAND, COLOURS, FAINT, INK, ORANGE_BAND, chart, said, table
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
 from lakehouse.lake import create_lake
 from lakehouse.session import spark_session
 from lakehouse.settings import load_settings
 from reconciliation.words import count, listed
 from serving.reader import Reader
-from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue

@@ -36,6 +36,7 @@ import plotly.graph_objects as go
 from slides import COLOURS, NAMES, chart, said
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import newest_version
 from lakehouse.runs import runs
@@ -47,7 +48,6 @@ from reconciliation.prices import beside, expense, saving
 from reconciliation.words import count, seconds, share, size
 from serving.reader import Reader
 from simulator import simulate
-from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue

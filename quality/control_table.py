@@ -6,10 +6,10 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.arrivals import ARRIVALS, ARRIVALS_SCHEMA
 from lakehouse.commits import commits
+from lakehouse.control import CONTROL, CONTROL_SCHEMA
 from lakehouse.lake import Lake
-from lakehouse.log import duplicates_at, log_at, position
+from lakehouse.log import log_at, position
 from lakehouse.tables import read_table
 from quality.pins import Pin
 from quality.rules import Columns, Figure, NoRow, Rule, given, known, not_after
@@ -22,20 +22,20 @@ SHOWS = ("event_id", "kind", "file", "line", "batch")
 def control_subjects(spark: SparkSession, at: Pin) -> Iterator[Subject | Absent]:
     """The arrivals that the control had taken from the log up to the pin; it reads the first log only."""
     lake = at.lake
-    said = commits(lake, ARRIVALS) if lake.log == 1 and lake.has(ARRIVALS) else iter(())
+    said = commits(lake, CONTROL) if lake.log == 1 and lake.has(CONTROL) else iter(())
     found = next((commit for commit in said if commit["log_version"] <= at.version), None)
     if found is None:
-        yield Absent(ARRIVALS, f"The control has not run at or before log version {at.version}.")
+        yield Absent(CONTROL, f"The control has not run at or before log version {at.version}.")
         return
-    version, copies_version = found["log_version"], found["duplicates_version"]
+    version = found["log_version"]
     yield Subject(
-        ARRIVALS,
+        CONTROL,
         found["version"],
-        ARRIVALS_SCHEMA,
-        read=partial(read_table, spark, lake, ARRIVALS, version=found["version"]),
+        CONTROL_SCHEMA,
+        read=partial(read_table, spark, lake, CONTROL, version=found["version"]),
         prepare=partial(_with_known, spark, lake, version),
-        rules=partial(_rules, spark, at, version, copies_version),
-        pinned={"log_version": version, "duplicates_version": copies_version},
+        rules=partial(_rules, at, version),
+        pinned={"log_version": version},
     )
 
 
@@ -45,10 +45,11 @@ def _with_known(spark: SparkSession, lake: Lake, version: int, arrivals: DataFra
     return arrivals.join(ids, "event_id", "left")
 
 
-def _rules(spark: SparkSession, at: Pin, version: int, copies_version: int) -> list[Rule]:
-    arrived = position(at.lake, version).seq + duplicates_at(spark, at.lake, copies_version).count()
+def _rules(at: Pin, version: int) -> list[Rule]:
+    then = position(at.lake, version)
+    arrived = then.seq + then.duplicates
     return [
-        Columns(ARRIVALS_SCHEMA),
+        Columns(CONTROL_SCHEMA),
         given(("processing_time", "event_id", "kind", "file", "line", "batch", "written_at"), SHOWS),
         known("kind", (kind.name for kind in KINDS), SHOWS),
         NoRow(

@@ -1,6 +1,21 @@
 """The rules of the log: order, marks, balance with what the commits say, shares, freshness."""
 
-from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, SCHEMAS
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from lakehouse.arrivals import (
+    DUPLICATE,
+    DUPLICATE_COLUMNS,
+    EVENT,
+    EVENT_COLUMNS,
+    LOG_COLUMNS,
+    QUARANTINE_COLUMNS,
+    QUARANTINED,
+    SCHEMA,
+)
 from quality.pins import Pin
 from quality.rules import Columns, Figure, NoRow, Rule, at, equals, given, known, not_after, unique
 from transformations.durations import iso, milliseconds, to_millis, written
@@ -11,12 +26,46 @@ PLACE = ("seq", "event_id", "kind")
 ALWAYS = ("seq", "event_time", "high_water", "occurred_at", "event_id", "kind", "ingested_at", "fingerprint", "raw")
 
 
+def schema_of(columns: Sequence[str]) -> StructType:
+    """Columns of the arrivals as Spark knows them."""
+    return from_arrow_schema(pa.schema([SCHEMA.field(name) for name in columns]))
+
+
+def arrival_rules(pin: Pin) -> list[Rule]:
+    shows = ("arrival", "fate", *ORIGIN)
+    filled = " or ".join(f"{name} is not null" for name in EVENT_COLUMNS)
+    return [
+        Columns(schema_of(SCHEMA.names)),
+        given(("arrival", "fate", "requeued", "ingested_at", "fingerprint", "raw", *ORIGIN), shows),
+        known("fate", (EVENT, DUPLICATE, QUARANTINED), shows),
+        NoRow(
+            "arrivals have no gap",
+            "arrival counts the rows from 1 on, without a gap and without a number that is taken twice.",
+            "arrival <> _arrival_before + 1",
+            ("_arrival_before", *shows),
+        ),
+        NoRow(
+            "a landed line has one row",
+            "Each landed line has one row, beside that of a requeue.",
+            "_rows_of_line > 1",
+            shows,
+        ),
+        NoRow(
+            "quarantined lines have no fields",
+            "Of a line that is no event nothing but its bytes is kept.",
+            f"fate = '{QUARANTINED}' and ({filled})",
+            shows,
+        ),
+        _balance("rows", "count(1)", pin.position.arrivals),
+    ]
+
+
 def event_rules(pin: Pin) -> list[Rule]:
     bounds, clock, allowed = pin.settings.quality, pin.settings.clock, pin.settings.lateness.allowed
     late = f"unix_millis(event_time) <= unix_millis(high_water) - {milliseconds(allowed)}"
     future = f"unix_millis(least(received_at, ingested_at)) + {milliseconds(clock.future)}"
     return [
-        Columns(SCHEMAS[EVENTS]),
+        Columns(schema_of(LOG_COLUMNS)),
         given((*ALWAYS, *ORIGIN), PLACE),
         unique(["event_id"]),
         known("kind", (kind.name for kind in KINDS), PLACE),
@@ -55,9 +104,9 @@ def event_rules(pin: Pin) -> list[Rule]:
         ),
         NoRow(
             "hashes are those of the ids",
-            "id_hash, by which copies are looked for, is the hash of event_id.",
-            "id_hash is distinct from xxhash64(event_id)",
-            (*PLACE, "id_hash"),
+            "id_high and id_low, by which copies are looked for, are the hash of event_id.",
+            "id_high is distinct from _id_high or id_low is distinct from _id_low",
+            (*PLACE, "id_high", "id_low"),
         ),
         not_after("ingested_at", pin.moment, PLACE),
         equals(
@@ -86,7 +135,7 @@ def event_rules(pin: Pin) -> list[Rule]:
 def duplicate_rules(pin: Pin) -> list[Rule]:
     shows = ("event_id", *ORIGIN)
     rules: list[Rule] = [
-        Columns(SCHEMAS[DUPLICATES]),
+        Columns(schema_of(DUPLICATE_COLUMNS)),
         given(("event_id", "kind", "occurred_at", "ingested_at", "raw", *ORIGIN), shows),
         unique(ORIGIN),
         NoRow("copies have an original", "Each copy has an event of the log with its id.", "_same is null", shows),
@@ -99,21 +148,21 @@ def duplicate_rules(pin: Pin) -> list[Rule]:
         not_after("ingested_at", pin.moment, shows),
         _share("duplicate", pin.settings.quality.duplicates, "count(1)", pin),
     ]
-    return [*rules, _balance("duplicates", "count(1)", pin.position.duplicates)] if pin.counts_are_known else rules
+    return [*rules, _balance("duplicates", "count(1)", pin.position.duplicates)]
 
 
 def quarantine_rules(pin: Pin) -> list[Rule]:
     shows = ("reason", *ORIGIN)
     waiting = "coalesce(sum(if(_waiting, 1, 0)), 0)"
     rules: list[Rule] = [
-        Columns(SCHEMAS[QUARANTINE]),
+        Columns(schema_of(QUARANTINE_COLUMNS)),
         given(("reason", "ingested_at", "raw", *ORIGIN), shows),
         unique(ORIGIN),
         NoRow("reasons are said", "Each line has a reason in words.", "trim(reason) = ''", shows),
         not_after("ingested_at", pin.moment, shows),
         _share("quarantined", pin.settings.quality.quarantined, waiting, pin),
     ]
-    return [*rules, _balance("lines that wait", waiting, pin.position.quarantined)] if pin.counts_are_known else rules
+    return [*rules, _balance("lines that wait", waiting, pin.position.quarantined)]
 
 
 def _required() -> list[NoRow]:

@@ -1,65 +1,93 @@
-"""The log and what ingestion put aside: `events`, `duplicates` and `quarantine`, up to one commit of the log."""
+"""The arrivals at one version, by what became of them: `events`, which are the log, `duplicates` and `quarantine`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from lakehouse.commits import newest
-from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, SCHEMAS, log_at
-from lakehouse.tables import read_table
-from quality.log_rules import ORIGIN, duplicate_rules, event_rules, quarantine_rules
+from lakehouse.arrivals import (
+    ARRIVALS,
+    DUPLICATE_COLUMNS,
+    DUPLICATES,
+    EVENTS,
+    LOG_COLUMNS,
+    QUARANTINE,
+    QUARANTINE_COLUMNS,
+    READS,
+    SCHEMA,
+)
+from lakehouse.lake import marker
+from lakehouse.log import arrivals_at, duplicates_at, log_at, quarantine_at
+from quality.log_rules import ORIGIN, arrival_rules, duplicate_rules, event_rules, quarantine_rules, schema_of
 from quality.pins import Pin
 from quality.pseudonyms import pseudonymised
 from quality.rules import copies
 from quality.subjects import Subject
-from transformations.arrival import content
+from transformations.kinds import content
+from transformations.lines.hashes import id_hash_sql
+
+NAMES = (ARRIVALS, *READS)
+"""What the tables of the log are called here: the arrivals as a whole, and by what became of them."""
 
 
 def log_subjects(spark: SparkSession, at: Pin, key: bytes) -> Iterator[Subject]:
-    names = {table: at.lake.of_log(table) for table in (EVENTS, DUPLICATES, QUARANTINE)}
     where = {"log_version": at.version}
-    aside = {**where, "batch": at.position.batch}
-    duplicates, quarantine = (newest(at.lake, names[table]) for table in (DUPLICATES, QUARANTINE))
-    copies_then = partial(_aside, spark, at, DUPLICATES, duplicates)
+    hashes = id_hash_sql(marker(at.lake).hash_key)
     yield Subject(
-        names[EVENTS],
+        at.lake.of_log(ARRIVALS),
         at.version,
-        SCHEMAS[EVENTS],
+        schema_of(SCHEMA.names),
+        read=partial(arrivals_at, spark, at.lake, at.version),
+        prepare=_with_arrival_before,
+        rules=partial(arrival_rules, at),
+        pinned=where,
+    )
+    yield Subject(
+        at.lake.of_log(EVENTS),
+        at.version,
+        schema_of(LOG_COLUMNS),
         read=partial(log_at, spark, at.lake, at.version),
-        prepare=_with_neighbours,
+        prepare=partial(_with_neighbours, hashes),
         rules=partial(event_rules, at),
         pinned=where,
     )
     yield Subject(
-        names[DUPLICATES],
-        duplicates,
-        SCHEMAS[DUPLICATES],
-        read=copies_then,
+        at.lake.of_log(DUPLICATES),
+        at.version,
+        schema_of(DUPLICATE_COLUMNS),
+        read=partial(duplicates_at, spark, at.lake, at.version),
         prepare=partial(_with_original, spark, at, key),
         rules=partial(duplicate_rules, at),
-        pinned=aside,
+        pinned=where,
     )
     yield Subject(
-        names[QUARANTINE],
-        quarantine,
-        SCHEMAS[QUARANTINE],
-        read=partial(_aside, spark, at, QUARANTINE, quarantine),
-        prepare=partial(_with_waiting, spark, at, copies_then),
+        at.lake.of_log(QUARANTINE),
+        at.version,
+        schema_of(QUARANTINE_COLUMNS),
+        read=partial(quarantine_at, spark, at.lake, at.version),
+        prepare=partial(_with_waiting, spark, at),
         rules=partial(quarantine_rules, at),
-        pinned=aside,
+        pinned=where,
     )
 
 
-def _aside(spark: SparkSession, at: Pin, table: str, version: int) -> DataFrame:
-    """What ingestion had put aside when the log had its commit; what a micro-batch wrote that is not finished is not in it."""
-    rows = read_table(spark, at.lake, at.lake.of_log(table), version=version)
-    return rows.where(F.col("batch") <= at.position.batch)
+def _with_arrival_before(arrivals: DataFrame) -> DataFrame:
+    """Each row with the number of the one before, and how often its line is there, but for rows of a requeue."""
+    landed = F.when(~F.col("requeued"), F.struct(*ORIGIN))
+    return arrivals.withColumns(
+        {
+            "_arrival_before": F.lag("arrival", 1, 0).over(Window.orderBy("arrival")),
+            "_rows_of_line": F.when(landed.isNotNull(), F.count(landed).over(Window.partitionBy(landed))),
+        }
+    )
 
 
-def _with_neighbours(events: DataFrame) -> DataFrame:
-    """Each event with the place and the mark before it, and the greatest event time up to it."""
+def _with_neighbours(hashes: tuple[str, str], events: DataFrame) -> DataFrame:
+    """Each event with the place and the mark before it, the greatest event time up to it, and the hash of its id.
+
+    The hash is made here and not in a rule: rules are shown, and the key of the lake would stand there.
+    """
     order = Window.orderBy("seq")
     so_far = order.rowsBetween(Window.unboundedPreceding, 0)
     return events.withColumns(
@@ -67,6 +95,8 @@ def _with_neighbours(events: DataFrame) -> DataFrame:
             "_seq_before": F.lag("seq", 1, 0).over(order),
             "_mark_before": F.lag("high_water").over(order),
             "_greatest": F.max("event_time").over(so_far),
+            "_id_high": F.expr(hashes[0]),
+            "_id_low": F.expr(hashes[1]),
             **copies(["event_id"]),
         }
     )
@@ -86,13 +116,12 @@ def _with_original(spark: SparkSession, at: Pin, key: bytes, duplicates: DataFra
     )
 
 
-def _with_waiting(spark: SparkSession, at: Pin, copies_then: Callable[[], DataFrame], lines: DataFrame) -> DataFrame:
+def _with_waiting(spark: SparkSession, at: Pin, lines: DataFrame) -> DataFrame:
     """Each line with `_waiting`: whether no requeue has made an event or a copy of it since."""
-    events, duplicates = log_at(spark, at.lake, at.version), copies_then()
-    taken = events.select(*ORIGIN).unionByName(duplicates.select(*ORIGIN)).distinct().withColumn("_taken", F.lit(True))
+    taken = arrivals_at(spark, at.lake, at.version).where("requeued").select(*ORIGIN).distinct()
     return (
         lines.withColumns(copies(ORIGIN))
-        .join(taken, list(ORIGIN), "left")
+        .join(taken.withColumn("_taken", F.lit(True)), list(ORIGIN), "left")
         .withColumn("_waiting", F.col("_taken").isNull())
         .drop("_taken")
     )

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lakehouse.lake import Lake
-from lakehouse.log import QUARANTINE, Position, known_version, newest_version, position
-from lakehouse.notes import note
+from lakehouse.log import Position, known_version, position
 from lakehouse.settings import Settings
 
 
@@ -31,12 +30,6 @@ class Pin:
         if reached is None or self.high_water is None:
             return timedelta()
         return max(self.high_water - reached, timedelta())
-
-    @property
-    def counts_are_known(self) -> bool:
-        """Whether the rows that were aside then are known: a requeue later on adds rows that look as if they had been."""
-        requeued = note(self.lake, self.lake.of_log(QUARANTINE)).get("requeued", False)
-        return not requeued or self.version == newest_version(self.lake)
 
 
 def pinned(lake: Lake, settings: Settings, *, log_version: int | None, moment: datetime) -> Pin:

@@ -1,7 +1,7 @@
 """Pseudonyms: what a check may show of a row does not name a person.
 
 Great Expectations keeps samples of what it finds and shows them. So the frame that it sees has personal columns replaced
-by a keyed hash (lakehouse/pseudonyms.py): equal stays equal, and distinct stays distinct, so keys are as unique as they
+by a keyed hash (transformations/pseudonym.py): equal stays equal, and distinct stays distinct, so keys are as unique as they
 were. Here it is computed by Spark's own functions.
 """
 
@@ -12,8 +12,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField
 
-from lakehouse.pseudonyms import HEX_DIGITS, HIDDEN, PREFIX
+from lakehouse.pseudonyms import HIDDEN
 from transformations.kinds import personal
+from transformations.pseudonym import HEX_DIGITS, PREFIX
 
 BLOCK = hashlib.sha256().block_size
 

@@ -12,6 +12,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from lakehouse.batches import batch_name
+from lakehouse.changelogs import changelog_name
+from lakehouse.control import CONTROL
 from lakehouse.errors import NotValidated
 from lakehouse.lake import Lake, write_json
 from lakehouse.locks import exclusive
@@ -19,10 +22,11 @@ from lakehouse.pseudonyms import lake_key
 from lakehouse.reports import run_name
 from lakehouse.settings import Settings
 from lakehouse.terms import shared_log
+from lakehouse.verdicts import DIFFERENCES, RECONCILIATIONS
 from quality.control_table import control_subjects
 from quality.expectations import suite, types_of
 from quality.history_tables import history_subjects
-from quality.log_tables import log_subjects
+from quality.log_tables import NAMES, log_subjects
 from quality.outcome import Checked, CheckedTable, QualityRun
 from quality.pins import Pin, pinned
 from quality.pseudonyms import pseudonymised
@@ -70,6 +74,18 @@ def validate(
         write_json(directory / "runs" / f"{run}.json", found.as_dict())
         site.write()
     return found
+
+
+def refuse_unknown(lake: Lake, results: Sequence[Result], tables: Sequence[str]) -> None:
+    """Refuse a name that no table of these results can have, without Spark; why one is missing takes longer to say."""
+    layers = [each for result in results for each in (changelog_name(result), batch_name(result))]
+    changelogs = [f"{changelog_name(result)}-changelog" for result in results]
+    log = [shared_log(lake, results).of_log(name) for name in NAMES]
+    known = [*log, *layers, *changelogs, CONTROL, RECONCILIATIONS, DIFFERENCES]
+    for name in tables:
+        if name not in known:
+            there = ", ".join(each for each in known if each in log or lake.has(each.removesuffix("-changelog")))
+            raise NotValidated(f"There is no table {name!r} to validate. There are: {there}.")
 
 
 def _subjects(spark: SparkSession, at: Pin, results: Sequence[Result], key: bytes) -> Iterator[Subject | Absent]:

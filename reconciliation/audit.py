@@ -15,11 +15,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.arrivals import DUPLICATE, EVENT
 from lakehouse.lake import Lake
 from lakehouse.landings import manifests
-from lakehouse.log import DUPLICATES, EVENTS, position, waiting
+from lakehouse.log import arrivals_at, position, waiting
 from lakehouse.nameless import is_nameless, is_withheld
-from lakehouse.tables import read_table
 from reconciliation.verdict import Audit, AuditBucket
 
 UNREADABLE = "unreadable"
@@ -37,8 +37,9 @@ def audited(spark: SparkSession, lake: Lake, log_version: int) -> Audit:
         why = f"{len(changed)} of {len(files)} landing files are gone or have changed since, e.g. {changed[0]}"
         return Audit(files=len(files), buckets=[], reasons={}, unavailable=why)
     landed = sum((landed_in(Path(landing.path)) for landing in files), Counter[str]())
-    accepted, duplicate = (_counted(spark, lake, lake.of_log(name), last) for name in (EVENTS, DUPLICATES))
-    rejected = waiting(spark, lake).where(F.col("batch") <= last)
+    arrivals = arrivals_at(spark, lake, log_version)
+    accepted, duplicate = (_counted(arrivals, fate) for fate in (EVENT, DUPLICATE))
+    rejected = waiting(spark, lake, log_version)
     readable, withheld = rejected.where(~is_withheld(lake)), rejected.where(is_withheld(lake))
     quarantined = Counter(bucket(bytes(row.raw)) for row in readable.select("raw").toLocalIterator())
     if is_nameless(lake):
@@ -104,9 +105,9 @@ def _too_deep(line: bytes) -> bool:
     return False
 
 
-def _counted(spark: SparkSession, lake: Lake, table: str, last: int) -> Counter[str]:
+def _counted(arrivals: DataFrame, fate: str) -> Counter[str]:
     hour = F.date_format("occurred_at", "yyyy-MM-dd'T'HH:00'Z'").alias("hour")
-    rows = read_table(spark, lake, table).where(F.col("batch") <= last).groupBy(hour).count().collect()
+    rows = arrivals.where(F.col("fate") == fate).groupBy(hour).count().collect()
     return Counter({row.hour: int(row["count"]) for row in rows})
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from lakehouse.arrivals import processing_time
+from lakehouse.control import processing_time
 
 PARTITIONS = 4  # of the backlog, by player
 AS_RECEIVED, HELD_BACK = DELIVERIES = ("as_received", "held_back")

@@ -13,7 +13,7 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from lakehouse.arrivals import ArrivalsBoundary
+from lakehouse.control import ControlBoundary
 from lakehouse.lake import Lake
 from lakehouse.log import log_at
 from lakehouse.settings import Settings
@@ -60,7 +60,7 @@ def explained(
         return _simplest([_fitting(result, rest, each) for each in tried])
 
     def arrived(rest: DataFrame) -> DataFrame:
-        if isinstance(at.boundary, ArrivalsBoundary):
+        if isinstance(at.boundary, ControlBoundary):
             return control.explained(result, rest, control.arrivals(spark, lake, result, at.boundary, log))
         return control.explained(result, rest, control.each_once(log))
 

@@ -82,7 +82,8 @@ def moved_between(
 ) -> DataFrame:
     """Those of `keys` that rows of the log touched between the batch version of the key and the pin, with the ids of the rows.
 
-    `spans` gives, for each version that the batch layer has computed at, the `seq` of the log there and at the pin.
+    `spans` gives, for each version that the batch layer has computed at, the `seq` of the log there and at the pin. A
+    window that it never computed has been touched by all its events.
     """
     parts = [
         result.bearing(

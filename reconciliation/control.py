@@ -19,7 +19,7 @@ from operator import and_
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from lakehouse.arrivals import ARRIVALS_SCHEMA, ArrivalsBoundary, processing_time, read_arrivals
+from lakehouse.control import CONTROL_SCHEMA, ControlBoundary, processing_time, read_arrivals
 from lakehouse.lake import Lake
 from lakehouse.log import duplicates_at
 from reconciliation.comparison import alike
@@ -37,14 +37,14 @@ TOLD = {
 _ARRIVAL = ("event_id", "file", "line", "place")
 
 
-def arrivals(spark: SparkSession, lake: Lake, result: Result, at: ArrivalsBoundary, log: DataFrame) -> DataFrame:
+def arrivals(spark: SparkSession, lake: Lake, result: Result, at: ControlBoundary, log: DataFrame) -> DataFrame:
     """All that arrived for a result until the pin, with `copy`, `times` that the control appended it, `processing_time`.
 
     A file that changed after it was read is read again, so a file and a line can have several arrivals (`place`): those
     that were appended are then shared out among them.
     """
-    own = [name for name in ARRIVALS_SCHEMA.names if name not in ("processing_time", "written_at")]
-    delivered = (log, F.lit(False)), (duplicates_at(spark, lake, at.duplicates_version), F.lit(True))
+    own = [name for name in CONTROL_SCHEMA.names if name not in ("processing_time", "written_at")]
+    delivered = (log, F.lit(False)), (duplicates_at(spark, lake, at.log_version), F.lit(True))
     originals, copies = (
         rows.where(result.concerns()).select(
             "event_time", *own, processing_time().alias("processing_time"), copy.alias("copy")

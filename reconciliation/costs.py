@@ -17,12 +17,13 @@ from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.arrivals import ARRIVALS
+from lakehouse.arrivals import ARRIVALS, QUARANTINED
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import boundary, changelog_name, read_kappa
+from lakehouse.control import CONTROL
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
-from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE
+from lakehouse.log import events
 from lakehouse.runs import Job, runs
 from lakehouse.tables import read_table
 from reconciliation.accounts import account, together
@@ -74,8 +75,8 @@ def layer_costs(spark: SparkSession, lake: Lake, results: Sequence[Result]) -> l
         "replays": [],  # what a replay builds is the stream's
         "kappa": [changelog_name(result) for result in results],
         "batch": [batch_name(result) for result in results],
-        "legacy": [ARRIVALS],
-        "ingest (shared)": [lake.of_log(name) for name in (EVENTS, DUPLICATES, QUARANTINE)],
+        "legacy": [CONTROL],
+        "ingest (shared)": [lake.of_log(ARRIVALS)],
     }
     checkpoints: dict[Layer, list[str]] = {
         "kappa": [result.id for result in results],
@@ -131,7 +132,7 @@ def _bytes_in(directory: Path) -> int:
 def _freshness(spark: SparkSession, lake: Lake, results: Sequence[Result]) -> dict[str, float]:
     """The median delay of each layer, in one Spark job for all of them."""
     delays = [delay for result in results for delay in _delays(spark, lake, result)]
-    if lake.has(ARRIVALS):
+    if lake.has(CONTROL):
         delays.append(_arrival_delays(spark, lake))
     if not delays:
         return {}
@@ -144,10 +145,10 @@ def _delays(spark: SparkSession, lake: Lake, result: Result) -> Iterator[DataFra
 
     The newest of those that had been ingested by then: a batch row that new events have overtaken is not younger for it.
     """
-    events = read_table(spark, lake, lake.of_log(EVENTS))
+    log = events(read_table(spark, lake, lake.of_log(ARRIVALS)))
     for layer, rows in _answers(spark, lake, result):
         written = rows.select(result.about(), "written_at")
-        known = result.bearing(events, rows).select("about", "ingested_at").join(written, "about")
+        known = result.bearing(log, rows).select("about", "ingested_at").join(written, "about")
         known = known.where("ingested_at <= written_at")
         newest = known.groupBy("about", "written_at").agg(F.max("ingested_at").alias("ingested_at"))
         yield newest.select(F.lit(layer).alias("layer"), _between("ingested_at", "written_at"))
@@ -163,9 +164,8 @@ def _answers(spark: SparkSession, lake: Lake, result: Result) -> Iterator[tuple[
 def _arrival_delays(spark: SparkSession, lake: Lake) -> DataFrame:
     """The control answers at query time, so its delay is that of the arrivals it has appended."""
     origin = ("file", "line", "ingested_at")
-    ingested = read_table(spark, lake, EVENTS).select(*origin)
-    ingested = ingested.unionByName(read_table(spark, lake, DUPLICATES).select(*origin))
-    appended = read_table(spark, lake, ARRIVALS).select("file", "line", "written_at")
+    ingested = read_table(spark, lake, ARRIVALS).where(F.col("fate") != QUARANTINED).select(*origin)
+    appended = read_table(spark, lake, CONTROL).select("file", "line", "written_at")
     both = appended.join(ingested, ["file", "line"])
     return both.select(F.lit("legacy").alias("layer"), _between("ingested_at", "written_at"))
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.arrivals import HASHES
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
 from reconciliation.marks import Marks, marks
@@ -31,7 +32,7 @@ from transformations.windows import Aligned
 
 MANY = 1_000_000  # events of a log whose ends and marks are kept to the minute rather than to the second
 SECOND, MINUTE = 1000, 60_000
-NOT_NEEDED = ("raw", "file", "line", "batch", "fingerprint", "id_hash")
+NOT_NEEDED = ("raw", "file", "line", "batch", "fingerprint", *HASHES)
 
 
 class Group(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lakehouse.arrivals import CONTROLLED, ArrivalsBoundary, arrivals_boundary, read_legacy
 from lakehouse.changelogs import Boundary, boundary, mark, read_kappa, settled_before
+from lakehouse.control import CONTROLLED, ControlBoundary, control_boundary, read_legacy
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from transformations.result import Result
@@ -23,7 +23,7 @@ class Pin:
     candidate: Candidate
     log_version: int
     high_water: datetime
-    boundary: Boundary | ArrivalsBoundary
+    boundary: Boundary | ControlBoundary
 
     def settled_before(self, allowed: timedelta) -> datetime:
         """Results that end until then are settled on both sides."""
@@ -37,7 +37,7 @@ def pin(lake: Lake, result: Result, candidate: Candidate, log_version: int | Non
         return Pin(candidate, at.log_version, mark(lake, at.log_version), at)
     if lake.log != 1:
         raise NothingToCompare(f"The control reads the first log, {result.id} is computed from log {lake.log}.")
-    arrived = arrivals_boundary(lake)
+    arrived = control_boundary(lake)
     if log_version is not None and arrived.log_version != log_version:
         raise NothingToCompare(
             f"The control keeps no history: it stands at log version {arrived.log_version}, not {log_version}. "

@@ -7,13 +7,13 @@ One pinned version, all keys, full outer; every difference with its causes.
 
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.batches import Coverage, Interval, computed, computed_at, read_batch
+from lakehouse.batches import NEVER, Coverage, Interval, computed, computed_at, read_batch
 from lakehouse.changelogs import Boundary
+from lakehouse.clock import Clock, wall_clock
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
 from lakehouse.settings import Settings
@@ -41,14 +41,13 @@ def reconcile(
     interval: Interval | None = None,
     log_version: int | None = None,
     tolerance: Mapping[str, float] | None = None,
+    clock: Clock = wall_clock,
 ) -> Verdict:
     """The verdict over `results`. Nothing is written here; `history` keeps it."""
     tolerance = {**settings.reconciliation.tolerance, **(tolerance or {})}
     lake = shared_log(lake, results)
     own = [at_log(lake, result) for result in results]
-    for at, result in zip(own, results, strict=True):
-        refuse_other_settings(at, result, settings)
-    pins = [pin(at, result, candidate, log_version) for at, result in zip(own, results, strict=True)]
+    pins = _pins(lake, results, settings, candidate, log_version)
     found = [
         reconciled(
             spark, at, result, settings, pinned, interval=(interval or Interval()).of(result), tolerance=tolerance
@@ -57,13 +56,38 @@ def reconcile(
     ]
     return Verdict(
         id=uuid.uuid4().hex,
-        at=datetime.now(UTC).isoformat(),
+        at=clock().isoformat(),
         candidate=candidate,
         policy=settings.lateness.policy,
         results=found,
         audit=audited(spark, lake, max(at.log_version for at in pins)),
         least_settled=settings.reconciliation.least_settled,
     )
+
+
+def refuse_incomparable(
+    lake: Lake,
+    results: Sequence[Result],
+    settings: Settings,
+    *,
+    candidate: Candidate,
+    log_version: int | None,
+    recomputed: bool,
+) -> None:
+    """Refuse what a reconciliation would refuse, without Spark; batch need not be there if it is `recomputed` first."""
+    _pins(lake, results, settings, candidate, log_version)
+    for result in () if recomputed else results:
+        computed(at_log(lake, result), result)
+
+
+def _pins(
+    lake: Lake, results: Sequence[Result], settings: Settings, candidate: Candidate, log_version: int | None
+) -> list[Pin]:
+    """Where the candidate of each result is judged, unless it is computed with other settings."""
+    own = [at_log(lake, result) for result in results]
+    for at, result in zip(own, results, strict=True):
+        refuse_other_settings(at, result, settings)
+    return [pin(at, result, candidate, log_version) for at, result in zip(own, results, strict=True)]
 
 
 def reconciled(
@@ -144,6 +168,7 @@ def judged_keys(
     log = log_at(spark, lake, max(at.log_version, *(each.log_version for each in covered)))
     pinned = position(lake, at.log_version).seq
     spans = {each.log_version: (min(each.seq, pinned), max(each.seq, pinned)) for each in covered}
+    spans[NEVER] = (0, pinned)
     both = compared(batch, rows, result, tolerance=tolerance)
     keys = with_state(
         both,

@@ -1,6 +1,7 @@
 """The report: one HTML page that opens without a network, for the person who pays for the batch layer.
 
-    parity reconcile --lake LAKE --report FILE.html
+    parity reconcile --lake LAKE --report FILE.html     a single page, with the charts' script of 5 MB inside
+    parity reconcile --lake LAKE --run NAME             a page in the lake, with that script once beside all of them
 
 Three steps: gather everything as plain data (the only one that needs Spark), render it, and write the file as a whole.
 Ids come from events and may contain markup: the template escapes all that it prints.
@@ -16,10 +17,11 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
+from plotly.offline import get_plotlyjs, get_plotlyjs_version
 from pyspark.sql import SparkSession
 
 from lakehouse.lake import Lake
+from lakehouse.reports import shared_script
 from lakehouse.settings import Settings
 from reconciliation import words
 from reconciliation.answer import Answer, answer
@@ -77,17 +79,24 @@ def write_report(
     verdict: Verdict,
     *,
     control: Verdict | None,
-    files: Sequence[Path],
+    file: Path | None = None,
+    kept: Path | None = None,
 ) -> Report:
-    """Write the page, each file as a whole or not at all."""
+    """Write the page, each file as a whole or not at all: `file` for itself alone, `kept` beside others."""
     report = gathered(spark, lake, results, settings, verdict, control=control)
-    page = rendered(report)
-    for file in files:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_name(f".{file.name}.{os.getpid()}")
-        draft.write_text(page, encoding="utf-8")
-        draft.replace(file)
+    if file is not None:
+        _write(file, rendered(report))
+    if kept is not None:
+        script = shared_script(kept.parent, "plotly", get_plotlyjs_version(), get_plotlyjs())
+        _write(kept, rendered(report, script=script.name))
     return report
+
+
+def _write(file: Path, page: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    draft.write_text(page, encoding="utf-8")
+    draft.replace(file)
 
 
 def gathered(
@@ -116,8 +125,8 @@ def gathered(
     )
 
 
-def rendered(report: Report) -> str:
-    """The page. Plotly's own script is part of it, so that the charts need no network."""
+def rendered(report: Report, *, script: str | None = None) -> str:
+    """The page. Plotly's own script is part of it, so that the charts need no network, or the file `script` beside it."""
     environment = Environment(
         loader=PackageLoader("reconciliation", "."),
         autoescape=True,
@@ -153,7 +162,8 @@ def rendered(report: Report) -> str:
         delayed=delayed,
         combinations=combinations,
         shown=shown,
-        plotly=Markup(get_plotlyjs()),  # a file of the installed package, not of the lake
+        script=script,
+        plotly=Markup("" if script else get_plotlyjs()),  # a file of the installed package, not of the lake
     )
 
 

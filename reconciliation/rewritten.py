@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.arrivals import answered, arrivals_boundary, read_arrivals
 from lakehouse.batches import computed, read_batch
+from lakehouse.control import answered, control_boundary, read_arrivals
 from lakehouse.lake import Lake
 from reconciliation.comparison import compared
 from reconciliation.verdict import ResultVerdict, Verdict
@@ -33,7 +33,7 @@ class Rewritten:
 
 def rewritten(spark: SparkSession, lake: Lake, results: Sequence[Result], control: Verdict) -> Rewritten:
     """What was written again, and how many of the keys that differ in the control's verdict differ by it alone."""
-    arrivals = read_arrivals(spark, lake, arrivals_boundary(lake))
+    arrivals = read_arrivals(spark, lake, control_boundary(lake))
     [[rows, lines]] = arrivals.agg(F.count(F.lit(1)), F.count_distinct(*LINE)).collect()
     differing = sum(each.differing for each in control.results)
     if rows == lines or not differing:

@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType
 
-from lakehouse.arrivals import arrivals_boundary, read_legacy
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import boundary, mark, read_kappa
+from lakehouse.control import control_boundary, read_legacy
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.log import log_at
@@ -150,7 +150,7 @@ def _answers(
     with suppress(NothingToCompare):
         yield "kappa", read_kappa(spark, lake, result, boundary(lake, result, log_version))
     with suppress(NothingToCompare):
-        yield "legacy", read_legacy(spark, lake, result, arrivals_boundary(lake))
+        yield "legacy", read_legacy(spark, lake, result, control_boundary(lake))
 
 
 def _step(reach: int, window: int) -> int:

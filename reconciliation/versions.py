@@ -59,7 +59,6 @@ def versions_compared(
 
     Versions of different logs are compared as far as each has come in its own.
     """
-    _refuse_other_result(left, right)
     one, other = _sides(lake, left, right, settings)
     begins = [side.begins_after for side in (one, other) if side.begins_after is not None]
     after = max(begins) if begins else None
@@ -97,6 +96,11 @@ def versions_compared(
     return comparison
 
 
+def refuse_incomparable(lake: Lake, left: Result, right: Result, settings: Settings) -> None:
+    """Refuse what a comparison would refuse, without Spark."""
+    _sides(lake, left, right, settings)
+
+
 def _refuse_other_result(left: Result, right: Result) -> None:
     if left.name != right.name:
         raise NothingToCompare(
@@ -107,6 +111,7 @@ def _refuse_other_result(left: Result, right: Result) -> None:
 
 def _sides(lake: Lake, left: Result, right: Result, settings: Settings) -> tuple[_Side, _Side]:
     """Each version at its newest boundary; of one log, the one that is ahead at or before that of the other, if it can."""
+    _refuse_other_result(left, right)
     newest = {result.id: boundary(lake, result) for result in (left, right)}
     own = {result.id: at_log(lake, result) for result in (left, right)}
     behind = min(at.log_version for at in newest.values())

@@ -6,9 +6,9 @@ from typing import Any
 
 import orjson
 
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.commits import commits, committed_at
 from lakehouse.errors import NothingToCompare
-from lakehouse.log import EVENTS
 from lakehouse.settings import Settings
 from serving.cursors import Cursors
 from serving.formats import ARROW, CSV, as_arrow, as_csv, as_json, plain_rows
@@ -117,7 +117,7 @@ class Answers:
         if end is None:
             return None
         least = to_millis(end + subject.result.window.settles_after + settings.lateness.allowed)
-        table, since = subject.lake.of_log(EVENTS), None
+        table, since = subject.lake.of_log(ARRIVALS), None
         for said in commits(subject.lake, table):
             if said["high_water"] is None or said["high_water"] < least:
                 break

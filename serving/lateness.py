@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.commits import files_of
 from lakehouse.lake import Lake
-from lakehouse.log import EVENTS
 
 COLUMNS = ["event_time", "high_water"]
 
@@ -30,11 +30,13 @@ class LateEvents:
     def until(self, version: int, allowed: timedelta) -> int:
         """How many there are up to a version of the log."""
         if allowed != self._allowed or self._version < 0 or version < self._version:
-            rows = DeltaTable(self._lake.table(EVENTS), version=version).to_pyarrow_dataset().to_table(columns=COLUMNS)
+            rows = (
+                DeltaTable(self._lake.table(ARRIVALS), version=version).to_pyarrow_dataset().to_table(columns=COLUMNS)
+            )
             self._events = _late(rows, allowed)
         else:
             for each in range(self._version + 1, version + 1):
-                for addition in files_of(self._lake, EVENTS, each).added:
+                for addition in files_of(self._lake, ARRIVALS, each).added:
                     if addition.changes:
                         self._events += _late(pq.read_table(addition.file, columns=COLUMNS), allowed)
         self._version, self._allowed = version, allowed

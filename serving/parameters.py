@@ -72,11 +72,12 @@ class Revisions(Parameters):
 
 def key_values(result: Result, given: list[str]) -> tuple[Any, ...]:
     """The values of a key as the columns have them."""
-    return tuple(_value(result, place, text) for place, text in enumerate(given))
+    names = (*result.key, *("" for _ in given))  # who gives too many is told so by the reader
+    return tuple(key_value(result, name, text) for name, text in zip(names, given, strict=False))
 
 
-def _value(result: Result, place: int, text: str) -> Any:
-    name = result.key[place] if place < len(result.key) else ""
+def key_value(result: Result, name: str, text: str) -> Any:
+    """The value of one column of a key as the column has it."""
     bound = RANGES.get(type(result.key_types.get(name)))
     if bound is None:
         return text

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, get_args
 
-from lakehouse.arrivals import answer_boundary, arrivals_boundary
 from lakehouse.batches import Coverage, computed
 from lakehouse.changelogs import Boundary, boundary, mark, settled_before
+from lakehouse.control import answer_boundary, control_boundary
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings
@@ -39,14 +39,23 @@ class Pinned:
     """What the batch layer answers for, and until when it is settled there; in the Lambda view not beyond the cut-off."""
 
 
-def pinned(lake: Lake, result: Result, settings: Settings, *, layer: Layer, computes: bool = False) -> Pinned:
+def pinned(
+    lake: Lake,
+    result: Result,
+    settings: Settings,
+    *,
+    layer: Layer,
+    computes: bool = False,
+    log_version: int | None = None,
+) -> Pinned:
     """The newest answer of a layer in a lake that may itself be pinned; `settings` are the result's own.
 
-    Who `computes` has Spark and makes the control's answer from its arrivals. Others read the one that it wrote down.
+    Who `computes` has Spark and makes the control's answer from its arrivals. Others read the one that it wrote down. With
+    `log_version` the stream's answer is the one at that version: pins alone cannot name it while an epoch catches up.
     """
     lake, allowed = at_log(lake, result), settings.lateness.allowed
     if layer == "legacy":
-        version = (arrivals_boundary(lake) if computes else answer_boundary(lake, result)).log_version
+        version = (control_boundary(lake) if computes else answer_boundary(lake, result)).log_version
         return Pinned(layer, version, settled_before(mark(lake, version), allowed))
     covered = () if layer == "kappa" else tuple(computed(lake, result))
     found = settled_stretches(covered, allowed)
@@ -54,7 +63,7 @@ def pinned(lake: Lake, result: Result, settings: Settings, *, layer: Layer, comp
         version = covered[0].log_version
         before = settled_throughout(result, found) if found else settled_before(mark(lake, version), allowed)
         return Pinned(layer, version, before, covered=covered, stretches=tuple(found))
-    at = boundary(lake, result)
+    at = boundary(lake, result, log_version)
     before = settled_before(mark(lake, at.log_version), allowed, at)
     if layer == "kappa":
         return Pinned(layer, at.log_version, before, at)

@@ -27,10 +27,14 @@ class Asked:
     first: datetime | None = None
     end: datetime | None = None
     key: tuple[Any, ...] = ()
+    named: tuple[tuple[str, Any], ...] = ()
+    """Columns of a key by their names, each with its value."""
     settled: bool | None = None
     after: tuple[Any, ...] | None = None
     """Only what comes behind this identity, in the order of windows and keys."""
     limit: int | None = None
+    order: tuple[tuple[str, bool], ...] = ()
+    """Columns to sort by before windows and keys; those with true from the greatest down. What is missing comes last."""
 
 
 @dataclass
@@ -47,7 +51,10 @@ class Query:
 
 
 def view_query(result: Result, at: Pinned, relations: Mapping[Layer, str], asked: Asked) -> Query:
-    """The answer of a layer in the order of windows and keys. `relations` are those of `kappa`, `batch` and `legacy`."""
+    """The answer of a layer, in the order of windows and keys unless another is asked for.
+
+    `relations` are those of `kappa`, `batch` and `legacy`.
+    """
     query = Query("")
     # A derived column may need rows that were not asked for, and so may the decision which session is the outermost.
     early = [] if result.derived else _key_conditions(result, asked, query)
@@ -66,11 +73,19 @@ def view_query(result: Result, at: Pinned, relations: Mapping[Layer, str], asked
         conditions.append(f"({_listed(order)}) > ({behind})")
     query.text = (
         f"select * from (select *, {settled} as settled from ({_shown(result, rows)})) "
-        f"where {_all(conditions)} order by {_listed(order)}"
+        f"where {_all(conditions)} order by {_order(asked, order)}"
     )
     if asked.limit is not None:
         query.text += f" limit {query.bound('limit', asked.limit)}"
     return query
+
+
+def shown_columns(result: Result) -> list[str]:
+    """The columns that a reader sees of a result, those that only the view has at the end."""
+    if result.derived is None:
+        return list(result.columns)
+    stored = [name for name in result.columns if name not in result.derived.hides]
+    return [*stored, *(value.name for value in result.derived.values)]
 
 
 def history_query(result: Result, relation: str, *, key: Sequence[Any], window_start: datetime, at: Pinned) -> Query:
@@ -148,8 +163,13 @@ def _settled(result: Result, at: Pinned, query: Query) -> str:
 
 
 def _key_conditions(result: Result, asked: Asked, query: Query) -> list[str]:
-    named = zip(result.key, asked.key, strict=False)  # the first columns of a key may be enough
+    named = [*zip(result.key, asked.key, strict=False), *asked.named]  # the first columns of a key may be enough
     return [f"{_quote(name)} = {query.bound(f'key_{place}', value)}" for place, (name, value) in enumerate(named)]
+
+
+def _order(asked: Asked, order: Sequence[str]) -> str:
+    first = [f"{_quote(name)} {'desc' if down else 'asc'} nulls last" for name, down in asked.order]
+    return ", ".join([*first, _listed(order)])
 
 
 def _window_conditions(asked: Asked, query: Query) -> list[str]:

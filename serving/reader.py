@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
+from lakehouse.arrivals import ARRIVALS, READS
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake, open_lake
 from lakehouse.pseudonyms import lake_key
@@ -94,6 +95,16 @@ class Reader:
         more = asked.limit is not None and len(found) > asked.limit
         return Answer(subject, found.slice(0, asked.limit) if more else found, more)
 
+    def rows_of(self, subject: Subject, given: pa.Table, asked: Asked) -> Answer:
+        """The same of rows that are in no table: what Spark has computed for the layer of the subject."""
+        cursor = self._copies.cursor()
+        try:
+            cursor.register("given", given)
+            query = view_query(subject.result, subject.at, {subject.at.layer: "given"}, asked)
+            return Answer(subject, cursor.sql(query.text, params=query.values).to_arrow_table())
+        finally:
+            cursor.close()
+
     def history(self, name: str, *, key: Sequence[Any], window_start: datetime) -> Answer:
         """The revisions of one result of the stream, oldest first, each with its `part` in the story."""
         subject = self.subjects.subject(name, "kappa")
@@ -105,11 +116,16 @@ class Reader:
         return Answer(subject, revisions.add_column(0, "part", parts))
 
     def table(self, name: str, text: str, **values: Any) -> list[dict[str, Any]]:
-        """What a query finds in one table of the lake, which it calls `{rows}`; nothing if there is no such table."""
-        if not self.lake.has(name):
+        """What a query finds in one table of the lake, which it calls `{rows}`; nothing if there is no such table.
+
+        The arrivals have a name for the rows of each fate too: `events`, `duplicates` and `quarantine`.
+        """
+        table = ARRIVALS if name in READS else name
+        if not self.lake.has(table):
             return []
-        with self._copies.newest(name) as relation:
-            found: list[dict[str, Any]] = self._fetched(Query(text.format(rows=relation), values)).to_pylist()
+        with self._copies.newest(table) as relation:
+            rows = _read(name, relation) if name in READS else relation
+            found: list[dict[str, Any]] = self._fetched(Query(text.format(rows=rows), values)).to_pylist()
             return found
 
     @contextmanager
@@ -130,6 +146,11 @@ class Reader:
             return cursor.sql(query.text, params=query.values).to_arrow_table()
         finally:
             cursor.close()
+
+
+def _read(name: str, arrivals: str) -> str:
+    fate, columns = READS[name]
+    return f"(select {', '.join(columns)} from {arrivals} where fate = '{fate}')"
 
 
 def _refuse_other_key(result: Result, key: Sequence[Any], *, whole: bool = False) -> None:

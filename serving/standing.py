@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from lakehouse.arrivals import CONTROLLED
+from lakehouse.control import CONTROLLED
 from lakehouse.errors import NothingToCompare
 from serving.lateness import LateEvents
 from serving.reader import Reader

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from lakehouse.arrivals import ARRIVALS, arrivals_boundary
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import coverage
 from lakehouse.changelogs import boundary, changelog_name
 from lakehouse.commits import commits, committed_at
+from lakehouse.control import CONTROL, control_boundary
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
-from lakehouse.log import EVENTS, Position, position
+from lakehouse.log import Position, position
 from lakehouse.terms import at_log
 from transformations.durations import iso
 from transformations.result import Result
@@ -19,7 +20,7 @@ def lake_status(lake: Lake, results: Sequence[Result]) -> dict[str, Any]:
     """The position of the log and of every layer, as plain data."""
     log = position(lake)
     layers = [each for result in results for each in _layers(at_log(lake, result), result)]
-    if lake.has(ARRIVALS):
+    if lake.has(CONTROL):
         layers.append(_standing("legacy", "all", _legacy_version(lake), lake, log))
     return {
         "lake": str(lake.path),
@@ -64,7 +65,7 @@ def _batch(lake: Lake, result: Result, log: Position) -> dict[str, Any]:
 
 def _legacy_version(lake: Lake) -> int | None:
     try:
-        return arrivals_boundary(lake).log_version
+        return control_boundary(lake).log_version
     except NothingToCompare:
         return None
 
@@ -75,4 +76,4 @@ def _standing(layer: str, result: str, version: int | None, lake: Lake, log: Pos
     if version is None:
         return {**common, "lag_versions": None, "lag_events": None, "logged_at": None, **more}
     behind = {"lag_versions": log.version - version, "lag_events": log.seq - position(lake, version).seq}
-    return {**common, **behind, "logged_at": iso(committed_at(lake, lake.of_log(EVENTS), version)), **more}
+    return {**common, **behind, "logged_at": iso(committed_at(lake, lake.of_log(ARRIVALS), version)), **more}

@@ -11,22 +11,22 @@ from functools import lru_cache
 from math import inf
 from pathlib import Path
 
-from lakehouse.arrivals import legacy_name
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import changelog_name
 from lakehouse.commits import commits, newest, newest_at
+from lakehouse.control import legacy_name
 from lakehouse.errors import NothingToCompare, UnknownResult
 from lakehouse.lake import Lake
-from lakehouse.log import EVENTS
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log
 from lakehouse.versions import FIRST, as_noted, at_number, live_number
+from serving.earlier import Pins, tables_at
 from serving.pins import Layer, Pinned, pinned
 from transformations.catalogue import catalogue
 from transformations.durations import iso
 from transformations.result import Result
 
-Pins = tuple[tuple[str, int], ...]
 Stamps = tuple[tuple[int, int] | None, ...]
 REMEMBERED = 256
 
@@ -43,7 +43,7 @@ class Computed:
     def tables(self) -> tuple[str, ...]:
         """What an answer can need. The log comes last: pinned in this order, it is never behind the others."""
         result = self.result
-        return (changelog_name(result), batch_name(result), legacy_name(result), self.lake.of_log(EVENTS))
+        return (changelog_name(result), batch_name(result), legacy_name(result), self.lake.of_log(ARRIVALS))
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,10 @@ class Subject:
     def versions(self) -> dict[str, int]:
         """Every table that the answer is of, with its version; of the log the one that the answer stands at."""
         pins = dict(self.lake.pins)
-        return {**{name: pins[name] for name in self.relations.values()}, self.lake.of_log(EVENTS): self.at.log_version}
+        return {
+            **{name: pins[name] for name in self.relations.values()},
+            self.lake.of_log(ARRIVALS): self.at.log_version,
+        }
 
 
 class Subjects:
@@ -77,7 +80,9 @@ class Subjects:
         self._declared = catalogue(settings.windows_by_result)
         self._newest: dict[str, int] = {}
         self._computed: Callable[[str, int, Stamps], Computed] = lru_cache(REMEMBERED)(self._find_computed)
-        self._subject: Callable[[str, int, Layer, Pins, Stamps], Subject] = lru_cache(REMEMBERED)(self._find_subject)
+        self._subject: Callable[[str, int, Layer, Pins, Stamps, int | None], Subject] = lru_cache(REMEMBERED)(
+            self._find_subject
+        )
         self._folds: Callable[[Lake, str, int], dict[int, tuple[float, float]]] = lru_cache(REMEMBERED)(_folded)
 
     def names(self) -> list[str]:
@@ -87,14 +92,25 @@ class Subjects:
         """The live version of a result, the one that was live at that moment, or the one that is named: NAME@2."""
         return self._computed(*self._noted(name, moment))
 
-    def subject(self, name: str, layer: Layer, *, moment: datetime | None = None, pins: Pins | None = None) -> Subject:
-        """What a layer answers: now, as it was served at that moment, or at the versions of an earlier answer."""
+    def subject(
+        self,
+        name: str,
+        layer: Layer,
+        *,
+        moment: datetime | None = None,
+        pins: Pins | None = None,
+        log_version: int | None = None,
+    ) -> Subject:
+        """What a layer answers: now, as served at that moment, at the versions of an earlier answer, or at one of the log."""
         result, version, stamps = self._noted(name, moment)
-        if pins is None:
+        if log_version is not None:
+            computed = self._computed(result, version, stamps)
+            pins = tables_at(computed.lake, computed.result, layer, log_version)
+        elif pins is None:
             pins = self._pinned(self._computed(result, version, stamps), moment)
         if moment is not None and all(number < 0 for _, number in pins):
             raise NothingToCompare(f"At {iso(moment)} there was nothing to serve yet. Ask for a later time.")
-        subject = self._subject(result, version, layer, pins, stamps)
+        subject = self._subject(result, version, layer, pins, stamps, log_version)
         self.refuse_folded(subject)
         return subject
 
@@ -135,10 +151,12 @@ class Subjects:
         result, settings = as_noted(self._lake, declared, self._settings)
         return Computed(result, settings, at_log(self._lake, result))
 
-    def _find_subject(self, name: str, version: int, layer: Layer, pins: Pins, stamps: Stamps) -> Subject:
+    def _find_subject(
+        self, name: str, version: int, layer: Layer, pins: Pins, stamps: Stamps, log_version: int | None
+    ) -> Subject:
         computed = self._computed(name, version, stamps)
         lake = replace(computed.lake, pins=pins)
-        at = pinned(lake, computed.result, computed.settings, layer=layer)
+        at = pinned(lake, computed.result, computed.settings, layer=layer, log_version=log_version)
         return Subject(computed.result, lake, at)
 
 

@@ -1,15 +1,15 @@
-"""What a reader is shown of a result, layer by layer, with Spark: `parity show`. Without Spark: queries.py.
+"""What a reader is shown of a result, layer by layer, with Spark: the second engine, by which tests judge the first.
 
-The versions that an answer is of, and the cut-off of the Lambda view, are decided in pins.py for both, and which rows are
-settled and which of them the batch layer answers for in stretches.py.
+Readers have no Spark: queries.py. The versions that an answer is of, and the cut-off of the Lambda view, are decided in
+pins.py for both, and which rows are settled and which of them the batch layer answers for in stretches.py.
 """
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.arrivals import arrivals_boundary, read_legacy
 from lakehouse.batches import read_batch
 from lakehouse.changelogs import read_kappa
+from lakehouse.control import control_boundary, read_legacy
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log
@@ -44,7 +44,7 @@ def merged(batch: DataFrame, speed: DataFrame, result: Result, at: Pinned) -> Da
 
 def _rows(spark: SparkSession, lake: Lake, result: Result, at: Pinned) -> DataFrame:
     if at.layer == "legacy":
-        return read_legacy(spark, lake, result, arrivals_boundary(lake))
+        return read_legacy(spark, lake, result, control_boundary(lake))
     if at.boundary is None:
         # A session that has grown back into the interval of a later run leaves its old self where it started before.
         return outermost(read_batch(spark, lake, result, list(at.covered)), result)

@@ -14,18 +14,19 @@ The aggregation itself is the shared function. What the reconciliation finds her
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.arrivals import ARRIVALS, ARRIVALS_SCHEMA, arrivals_boundary, legacy_name, processing_time, read_legacy
-from lakehouse.checkpoints import consumed_versions
+from lakehouse.arrivals import ARRIVALS, QUARANTINED
+from lakehouse.checkpoints import consumed_version
+from lakehouse.clock import Clock, wall_clock
 from lakehouse.commits import commits
+from lakehouse.control import CONTROL, CONTROL_SCHEMA, control_boundary, legacy_name, processing_time, read_legacy
 from lakehouse.failpoints import failpoint
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.log import DUPLICATES, EVENTS, newest_version, position, refuse_compacted
+from lakehouse.log import newest_version, position, refuse_compacted
 from lakehouse.queries import Query, run
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
@@ -33,7 +34,9 @@ from lakehouse.tables import append, create_table, replace
 from transformations.result import Result
 
 
-def legacy(spark: SparkSession, lake: Lake, settings: Settings, *, answers: Sequence[Result] = ()) -> None:
+def legacy(
+    spark: SparkSession, lake: Lake, settings: Settings, *, answers: Sequence[Result] = (), clock: Clock = wall_clock
+) -> None:
     """Run the control until it has caught up with the arrivals, and write down what it answers for `answers`."""
     newest_version(lake)
     checkpoint = lake.checkpoint("legacy")
@@ -41,15 +44,14 @@ def legacy(spark: SparkSession, lake: Lake, settings: Settings, *, answers: Sequ
         exclusive(spark, lake.lock_file("legacy"), wait=False),
         measured(spark, lake, "legacy", []) as cost,
     ):
-        create_table(spark, lake, ARRIVALS, ARRIVALS_SCHEMA, horizon=settings.retention.horizon)
-        since = next((said["log_version"] + 1 for said in commits(lake, ARRIVALS)), 0)
+        create_table(spark, lake, CONTROL, CONTROL_SCHEMA, horizon=settings.retention.horizon)
+        since = next((said["log_version"] + 1 for said in commits(lake, CONTROL)), 0)
         refuse_compacted(lake, "The control", since=since, instead="It cannot begin later; a new lake can have it.")
 
         def sink(rows: DataFrame, batch: int) -> None:
-            append_arrivals(rows, batch, lake)
+            append_arrivals(rows, batch, lake, clock)
 
-        source = _arrivals(spark, lake, EVENTS, settings).unionByName(_arrivals(spark, lake, DUPLICATES, settings))
-        [ended] = run([Query("legacy", source, sink, checkpoint)], lake=lake)
+        [ended] = run([Query("legacy", _arrivals(spark, lake, settings), sink, checkpoint)], lake=lake)
         cost.rows_read = cost.rows_written = cost.took(ended)
         for result in answers:
             write_answer(spark, lake, result, settings)
@@ -57,30 +59,31 @@ def legacy(spark: SparkSession, lake: Lake, settings: Settings, *, answers: Sequ
 
 def write_answer(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> None:
     """The answer of the control to one result, for readers without Spark; they see the one before until it is whole."""
-    name, at = legacy_name(result), arrivals_boundary(lake)
+    name, at = legacy_name(result), control_boundary(lake)
     create_table(spark, lake, name, result.schema, horizon=settings.retention.horizon, append_only=False)
-    said = {"log_version": at.log_version, "duplicates_version": at.duplicates_version}
+    said = {"log_version": at.log_version}
     replace(spark, lake, name, read_legacy(spark, lake, result, at), where="true", metadata=lambda: said)
 
 
-def _arrivals(spark: SparkSession, lake: Lake, table: str, settings: Settings) -> DataFrame:
+def _arrivals(spark: SparkSession, lake: Lake, settings: Settings) -> DataFrame:
+    """Every line that was taken for an event when it arrived: copies are not told apart."""
     stream = (
         spark.readStream.format("delta")
         .option("startingVersion", 0)
         .option("maxFilesPerTrigger", settings.stream.commits_per_batch)
-        .load(lake.table(table))
+        .load(lake.table(ARRIVALS))
+        .where(F.col("fate") != QUARANTINED)
     )
-    kept = [name for name in ARRIVALS_SCHEMA.names if name not in ("processing_time", "batch", "written_at")]
+    kept = [name for name in CONTROL_SCHEMA.names if name not in ("processing_time", "batch", "written_at")]
     return stream.select(processing_time().alias("processing_time"), *kept)
 
 
-def append_arrivals(rows: DataFrame, batch: int, lake: Lake) -> None:
+def append_arrivals(rows: DataFrame, batch: int, lake: Lake, clock: Clock = wall_clock) -> None:
     """One micro-batch, at least once."""
     spark = rows.sparkSession
-    consumed, duplicates_version = consumed_versions(lake.checkpoint("legacy"), batch)
-    log_version = position(lake, consumed).version
-    stamps = {"batch": F.lit(batch).cast("long"), "written_at": F.lit(datetime.now(UTC))}
-    said = {"batch": batch, "log_version": log_version, "duplicates_version": duplicates_version}
-    stamped = rows.withColumns(stamps).select(*ARRIVALS_SCHEMA.names)
-    append(spark, lake, ARRIVALS, stamped, transaction=None, metadata=said)
+    log_version = position(lake, consumed_version(lake.checkpoint("legacy"), batch)).version
+    stamps = {"batch": F.lit(batch).cast("long"), "written_at": F.lit(clock())}
+    said = {"batch": batch, "log_version": log_version}
+    stamped = rows.withColumns(stamps).select(*CONTROL_SCHEMA.names)
+    append(spark, lake, CONTROL, stamped, transaction=None, metadata=said)
     failpoint(spark, "legacy.appended", "arrivals", batch)

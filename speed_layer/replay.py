@@ -15,8 +15,10 @@ from functools import partial
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import Interval
 from lakehouse.changelogs import changelog_name, mark, settled_before
+from lakehouse.clock import Clock, wall_clock
 from lakehouse.commits import commits
 from lakehouse.errors import ParityError, VersionRefused
 from lakehouse.failpoints import failpoint
@@ -24,7 +26,7 @@ from lakehouse.fingerprint import result_fingerprint
 from lakehouse.identity import Epoch, ReplayWay, begun_epoch, complete_history, current_epoch, note_replay, noted
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.log import EVENTS, log_at, newest_version, position
+from lakehouse.log import log_at, newest_version, position
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
 from lakehouse.tables import Transaction, append
@@ -49,6 +51,7 @@ def replay(
     *,
     way: ReplayWay | None = None,
     told: Told = lambda *_: None,
+    clock: Clock = wall_clock,
 ) -> None:
     """Compute this version from the log of `lake`, or go on where a killed replay of it ended, until it has caught up.
 
@@ -69,10 +72,10 @@ def replay(
         agree_on_settings(lake, result, settings)
         note_replay(lake, result, way)
         if way == "steps":
-            _replay_history(spark, lake, result, settings, told)
+            _replay_history(spark, lake, result, settings, told, clock)
     before, reached = None, consumed(lake, result)
     while reached is None or before != reached < newest_version(lake):
-        stream(spark, lake, [result], settings, meanwhile=lambda: _tell(lake, result, told), job="replay")
+        stream(spark, lake, [result], settings, meanwhile=lambda: _tell(lake, result, told), job="replay", clock=clock)
         before, reached = reached, consumed(lake, result)
         if reached is None:
             break  # the log is empty
@@ -86,7 +89,9 @@ def _tell(lake: Lake, result: Result, told: Told) -> None:
     told(0 if reached is None else position(lake, reached).seq - start, position(lake).seq - start)
 
 
-def _replay_history(spark: SparkSession, lake: Lake, result: Result, settings: Settings, told: Told) -> None:
+def _replay_history(
+    spark: SparkSession, lake: Lake, result: Result, settings: Settings, told: Told, clock: Clock
+) -> None:
     """What is settled at the newest version of the log, step by step, each an append of its own."""
     create_changelog(spark, lake, result, settings)
     if "epoch" not in noted(lake, result):
@@ -102,7 +107,7 @@ def _replay_history(spark: SparkSession, lake: Lake, result: Result, settings: S
         steps = list(_steps(spark, lake, result, epoch.history))
         for number, interval in enumerate(steps):
             if number not in done:
-                _append_step(spark, lake, result, settings, epoch, number, interval)
+                _append_step(spark, lake, result, settings, epoch, number, interval, clock())
             told(events * (number + 1) // len(steps), events)
         cost.rows_read = events
     complete_history(lake, result)
@@ -116,6 +121,7 @@ def _append_step(
     epoch: Epoch,
     number: int,
     interval: Interval,
+    written_at: datetime,
 ) -> None:
     assert epoch.history is not None
     high_water, allowed = mark(lake, epoch.history), settings.lateness.allowed
@@ -130,7 +136,7 @@ def _append_step(
         allowed=allowed,
         epoch=epoch.number,
         batch=BEFORE_THE_STREAM,
-        written_at=datetime.now(high_water.tzinfo),
+        written_at=written_at,
         fingerprint=result_fingerprint(result),
     )
     failpoint(spark, "replay.computed", result.name, number)
@@ -181,7 +187,7 @@ def _open_since(spark: SparkSession, lake: Lake, result: Result, settings: Setti
         rows = rows.unionByName(result.bearing(log, open_ones).select("seq"))
     [[first]] = rows.agg(F.min("seq")).collect()
     newer = [
-        said["version"] for said in commits(lake, lake.of_log(EVENTS)) if first is not None and said["seq"] >= first
+        said["version"] for said in commits(lake, lake.of_log(ARRIVALS)) if first is not None and said["seq"] >= first
     ]
     since = min(newer, default=version)
     if first is not None:

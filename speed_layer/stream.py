@@ -14,14 +14,15 @@ Either way: one append, one transaction id, one log version.
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundaries, changelog_name, mark, settled_before
 from lakehouse.checkpoints import consumed_version, watermark
+from lakehouse.clock import Clock, wall_clock
 from lakehouse.commits import has_commit
 from lakehouse.errors import VersionRefused
 from lakehouse.failpoints import failpoint
@@ -36,7 +37,7 @@ from lakehouse.identity import (
 )
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.log import EVENTS, newest_version, position, refuse_compacted
+from lakehouse.log import events, newest_version, position, refuse_compacted
 from lakehouse.queries import Query, run
 from lakehouse.runs import Job, Run, measured
 from lakehouse.settings import Settings
@@ -61,6 +62,7 @@ def stream(
     meanwhile: Callable[[], object] | None = None,
     stop: Callable[[], bool] = lambda: False,
     job: Job = "stream",
+    clock: Clock = wall_clock,
 ) -> None:
     """Run the streams of `results` until they have caught up with the log, or `continuous` until `stop` says so.
 
@@ -78,7 +80,7 @@ def stream(
             create_changelog(spark, own, result, settings)
             _refuse_lost_commits(own, result, anew=begins_anew(own, result, rebuild=rebuild, run=run_name))
             epoch = current_epoch(own, result, rebuild=rebuild, run=run_name, trust_code=trust_code)
-            queries.append(_query(spark, own, result, epoch, settings, cost))
+            queries.append(_query(spark, own, result, epoch, settings, cost, clock))
         every = settings.stream.interval if continuous else None
         for ended in run(queries, every=every, meanwhile=meanwhile, stop=stop, lake=lake):
             cost.rows_read += cost.took(ended)
@@ -90,13 +92,14 @@ def streamed_log(spark: SparkSession, lake: Lake, settings: Settings, *, since: 
     In a log that rests, the commits after the last event are of maintenance, and Delta may have removed those that the
     checkpoint would go on with. It would take that for a loss. Whether it is one, the stream finds out itself.
     """
-    return (
+    arrivals = (
         spark.readStream.format("delta")
         .option("startingVersion", since)
         .option("failOnDataLoss", "false")
         .option("maxFilesPerTrigger", settings.stream.commits_per_batch)
-        .load(lake.table(lake.of_log(EVENTS)))
+        .load(lake.table(lake.of_log(ARRIVALS)))
     )
+    return events(arrivals)
 
 
 def engine_rows(spark: SparkSession, lake: Lake, result: Result, settings: Settings, *, since: int = 0) -> DataFrame:
@@ -139,7 +142,9 @@ def create_changelog(spark: SparkSession, lake: Lake, result: Result, settings: 
     keep_code(lake, result_fingerprint(result))
 
 
-def _query(spark: SparkSession, lake: Lake, result: Result, epoch: Epoch, settings: Settings, cost: Run) -> Query:
+def _query(
+    spark: SparkSession, lake: Lake, result: Result, epoch: Epoch, settings: Settings, cost: Run, clock: Clock
+) -> Query:
     """The query of an epoch whose history is complete and whose checkpoint is the one that wrote the table."""
     if not epoch.complete:
         raise VersionRefused(
@@ -150,7 +155,7 @@ def _query(spark: SparkSession, lake: Lake, result: Result, epoch: Epoch, settin
     refuse_lost_checkpoint(lake, result, epoch, last_batch=last_batch)
 
     def sink(rows: DataFrame, batch: int) -> None:
-        append_revisions(rows, batch, lake, result, epoch, settings, cost)
+        append_revisions(rows, batch, lake, result, epoch, settings, cost, clock)
 
     remedy = (
         f"If its checkpoint is damaged, `parity stream --lake {lake.path} --result {result.id} --rebuild` computes the "
@@ -164,7 +169,14 @@ def _query(spark: SparkSession, lake: Lake, result: Result, epoch: Epoch, settin
 
 
 def append_revisions(
-    rows: DataFrame, batch: int, lake: Lake, result: Result, epoch: Epoch, settings: Settings, cost: Run
+    rows: DataFrame,
+    batch: int,
+    lake: Lake,
+    result: Result,
+    epoch: Epoch,
+    settings: Settings,
+    cost: Run,
+    clock: Clock = wall_clock,
 ) -> None:
     """One micro-batch: the engine's rows and what its slice of the log repairs, in one append."""
     spark = rows.sparkSession
@@ -172,7 +184,7 @@ def append_revisions(
     consumed = (consumed_version(epoch.checkpoint, each) for each in (batch - 1, batch))
     # A commit of maintenance has no events. A micro-batch that ends there stands at the last commit that has some.
     previous, version = (position(lake, max(each, epoch.since - 1)).version for each in consumed)
-    if not has_commit(lake, lake.of_log(EVENTS), previous + 1):  # removed since the start, or not written yet
+    if not has_commit(lake, lake.of_log(ARRIVALS), previous + 1):  # removed since the start, or not written yet
         _refuse_lost(lake, result, since=max(previous + 1, epoch.since))
     if epoch.history is not None and (result.way == "recompute" or not result.window.reopens):
         # The steps have computed all that was there; what a row was late for was settled there, late row and all. A late
@@ -194,7 +206,7 @@ def append_revisions(
         allowed=settings.lateness.allowed,
         epoch=epoch.number,
         batch=batch,
-        written_at=datetime.now(UTC),
+        written_at=clock(),
         fingerprint=result_fingerprint(result),
     )
     found = repaired(spark, lake, result, settings, Slice(epoch, batch, previous, version, high_water))

@@ -1,5 +1,6 @@
 """One Spark session for the whole run, and small lakes made of landing lines."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from patches import watched_patches
 from pyspark.sql import SparkSession
-from seeds import RESULTS, ROUNDS, SEED, choose_seed
+from seeds import JUDGE_SEED, RESULTS, ROUNDS, SEED, choose_seed
 
 from lakehouse.lake import Lake, create_lake
 from lakehouse.session import spark_session
@@ -21,6 +22,7 @@ LONGEST_FIRST = (
     "test_live.py",
     "test_notebooks.py",
     "test_chaos_command.py",
+    "test_kills_of_ingestion.py",
     "test_kills.py",
     "test_bounds.py",
     "test_checkpoints.py",
@@ -37,13 +39,21 @@ LONGEST_FIRST = (
 
 COMPARED = "rows compared"
 
+# Most tests need a lake and not the engine that filled it. Both write the same log, which is a law, and this one needs no JVM.
+# Who tests Spark's asks for it (tests/engines.py); processes of their own have the default, which is Spark's.
+os.environ.setdefault("PARITY_INGESTION__ENGINE", "embedded")
+
 
 def pytest_configure() -> None:
     choose_seed()
+    choose_seed(JUDGE_SEED)
 
 
-def pytest_report_header() -> str:
-    return f"laws: {SEED}={choose_seed()} repeats what they draw; {ROUNDS} and {RESULTS} are in tests/seeds.py"
+def pytest_report_header() -> list[str]:
+    return [
+        f"laws: {SEED}={choose_seed()} repeats what they draw; {ROUNDS} and {RESULTS} are in tests/seeds.py",
+        f"lines: {JUDGE_SEED}={choose_seed(JUDGE_SEED)} repeats what is drawn of them",
+    ]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

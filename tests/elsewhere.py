@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+KEPT = "PARITY_INGESTION__ENGINE"
+"""The engine of ingestion in tests (tests/conftest.py): it changes no answer."""
+
 
 def _settings() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.startswith("PARITY_")}
+    return {name: value for name, value in os.environ.items() if name.startswith("PARITY_") and name != KEPT}
 
 
 @pytest.fixture(autouse=True)

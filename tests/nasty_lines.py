@@ -1,6 +1,6 @@
 """Lines that a parser, a calendar or a stack may stumble over: picked by hand, and generated from a seed.
 
-    NASTY_SEED=7 pytest tests/faults/test_any_line.py
+    NASTY_SEED=7 pytest tests/ingestion/test_any_line.py
 
 runs other ones. None of them may stop ingestion, and Spark and the audit, which reads with Python, have to count them alike.
 """

@@ -10,8 +10,8 @@ from short_lived import SHORT_LIVED
 
 PROJECT = Path(__file__).parent.parent
 PACKAGES = (
-    "transformations", "lakehouse", "speed_layer", "batch_layer", "reconciliation", "serving", "quality", "chaos", "cli",
-    "simulator",
+    "transformations", "lakehouse", "ingestion", "speed_layer", "batch_layer", "reconciliation", "serving", "quality", "chaos",
+    "cli", "simulator",
 )  # fmt: skip
 RIGHT, WRONG = 'F.sum("bubbles").alias("bubbles")', '(F.sum("bubbles") + 1).alias("bubbles")'
 

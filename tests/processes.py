@@ -20,8 +20,13 @@ def environment(**more: str) -> dict[str, str]:
     return {**{name: value for name, value in os.environ.items() if not name.startswith("PARITY_")}, **QUICK, **more}
 
 
-def parity(*command: str | Path, failpoint: str | None = None) -> subprocess.CompletedProcess[str]:
-    more = {} if failpoint is None else {"PARITY_FAILPOINT": failpoint}
+EMBEDDED = {"PARITY_INGESTION__ENGINE": "embedded"}
+
+
+def parity(*command: str | Path, failpoint: str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+    """The command, killed at the failpoint if there is one, with more variables in its environment."""
+    if failpoint is not None:
+        more["PARITY_FAILPOINT"] = failpoint
     return subprocess.run(
         [sys.executable, "-m", "cli.main", *map(str, command)], env=environment(**more), capture_output=True, text=True
     )

@@ -3,6 +3,7 @@
     LAWS_SEED=1234 pytest tests/laws          the same logs once more
     LAWS_ROUNDS=50 pytest tests/laws          fifty logs a law instead of one (`make laws`)
     LAWS_RESULTS=team_scores pytest tests/laws     these results alone, in every law that draws its results
+    JUDGE_SEED=1234 pytest tests/transformations/lines     the same landing lines once more
 
 Every law draws from a generator of its own, named after it and its round, so one can be repeated without the others.
 """
@@ -15,19 +16,20 @@ from typing import TypeVar
 
 T = TypeVar("T")
 SEED, ROUNDS, RESULTS = "LAWS_SEED", "LAWS_ROUNDS", "LAWS_RESULTS"
+JUDGE_SEED = "JUDGE_SEED"
 
 
-def choose_seed() -> int:
+def choose_seed(name: str = SEED) -> int:
     """The seed of this run. It is kept in the environment, where the workers of a parallel run find the same one."""
-    return int(os.environ.setdefault(SEED, str(secrets.randbelow(10**9))))
+    return int(os.environ.setdefault(name, str(secrets.randbelow(10**9))))
 
 
 def rounds() -> range:
     return range(int(os.environ.get(ROUNDS, "1")))
 
 
-def chance(law: str, number: int = 0) -> random.Random:
-    return random.Random(f"{choose_seed()}/{law}/{number}")
+def chance(law: str, number: int = 0, *, seed: str = SEED) -> random.Random:
+    return random.Random(f"{choose_seed(seed)}/{law}/{number}")
 
 
 def some(rng: random.Random, names: Sequence[T], count: int, *, named: Sequence[str] = ()) -> list[T]:

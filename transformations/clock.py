@@ -1,52 +1,59 @@
 """Clocks: the event time that a line means, and the times that no event can have.
 
 A device's clock may be wrong by years; what it says is corrected. The clock of ingestion is the one that no line can set, so
-every time that an event ends up with lies before it.
+every time that an event ends up with lies before it. All moments are milliseconds since 1970 here.
 """
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 
 from .durations import milliseconds, written
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """The tolerances, as exclusive bounds. The clock of ingestion is a column, `ingested_at`, like the other times."""
+    """The tolerances, as exclusive bounds."""
 
     device_tolerance: timedelta = timedelta(seconds=30)
     future_tolerance: timedelta = timedelta(minutes=10)
     floor: datetime = datetime(2000, 1, 1, tzinfo=UTC)
 
-    def event_time(self) -> Column:
+    def event_time(self, occurred_at: int, sent_at: int | None, received_at: int | None) -> int:
         """`occurred_at`, corrected by the device clock's error where that exceeds the tolerance.
 
         The error is `received_at - sent_at`, which contains the delay of the network. An ordinary delay must not move
         the event, hence the tolerance.
         """
-        error = F.unix_millis("received_at") - F.unix_millis("sent_at")
-        correction = F.when(F.abs(error) > milliseconds(self.device_tolerance), error).otherwise(F.lit(0))
-        corrected = F.unix_millis("occurred_at") + F.coalesce(correction, F.lit(0))
-        return F.timestamp_millis(corrected)
+        error = 0 if sent_at is None or received_at is None else received_at - sent_at
+        return occurred_at + (error if abs(error) > milliseconds(self.device_tolerance) else 0)
 
-    def implausible(self) -> Column:
-        """Why its times cannot be those of an event, or null. One phone from the year 2099 must not move the high-water mark.
+    def implausible(self, event_time: int, received_at: int | None, *, ingested_at: int) -> str | None:
+        """Why its times cannot be those of an event, or none. One phone from the year 2099 must not move the high-water mark.
 
         What was received at the latest was received when ingestion saw it: a line does not vouch for its own clock.
         """
-        much = written(self.future_tolerance)
-        unreceived = F.lit(f"time in the future: received more than {much} after the clock of ingestion")
-        future = F.lit(f"time in the future: more than {much} after it was received")
-        past = F.lit(f"time before the floor of {self.floor.isoformat()}")
-        return (
-            F.when(self._ahead("received_at", of="ingested_at"), unreceived)
-            .when(self._ahead("event_time", of=F.least("received_at", "ingested_at")), future)
-            .when(F.col("event_time") < F.lit(self.floor), past)
-        )
+        much = milliseconds(self.future_tolerance)
+        received = ingested_at if received_at is None else received_at
+        if received > ingested_at + much:
+            return self.unreceived
+        if event_time > min(received, ingested_at) + much:
+            return self.future
+        return self.past if event_time < self.floor_millis else None
 
-    def _ahead(self, moment: str, *, of: Column | str) -> Column:
-        """Whether a moment is later than another by more than the tolerance. In numbers, which do not overflow as times do."""
-        return F.unix_millis(moment) > F.unix_millis(of) + F.lit(milliseconds(self.future_tolerance))
+    @property
+    def floor_millis(self) -> int:
+        """The first millisecond that is not before the floor."""
+        return -((datetime(1970, 1, 1, tzinfo=UTC) - self.floor) // timedelta(milliseconds=1))
+
+    @property
+    def unreceived(self) -> str:
+        much = written(self.future_tolerance)
+        return f"time in the future: received more than {much} after the clock of ingestion"
+
+    @property
+    def future(self) -> str:
+        return f"time in the future: more than {written(self.future_tolerance)} after it was received"
+
+    @property
+    def past(self) -> str:
+        return f"time before the floor of {self.floor.isoformat()}"

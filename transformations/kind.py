@@ -3,10 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from pyspark.sql.types import DataType, IntegerType, StringType
-
 FieldType = Literal["text", "whole number"]
-COLUMN_TYPES: dict[FieldType, DataType] = {"text": StringType(), "whole number": IntegerType()}
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,17 @@ from typer.testing import CliRunner
 import batch_layer.recompute
 from batch_layer.recompute import recompute
 from cli.main import app
+from ingestion.ingest import ingest
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import Coverage, Interval, batch_name, coverage, refuse_going_back, run_at, with_run
 from lakehouse.commits import newest
 from lakehouse.errors import GoesBack, NothingToCompare, ParityError, SettingsChanged
 from lakehouse.lake import Lake, create_lake
-from lakehouse.log import EVENTS, Position, position
+from lakehouse.log import Position, position
 from lakehouse.settings import Lateness, load_settings
 from lakehouse.tables import read_table
 from serving.pins import cut_off
 from serving.views import view
-from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.durations import to_millis
 from transformations.result import Result
@@ -213,7 +214,7 @@ def test_what_is_covered_is_known_though_the_commits_of_all_runs_but_the_last_ar
     assert [(run.interval, run.log_version) for run in before] == [
         (seconds(120, 180), 3), (seconds(60, 120), 3), (seconds(None, None), 2),
     ]  # fmt: skip
-    for name in (batch_name(RESULT), EVENTS):
+    for name in (batch_name(RESULT), ARRIVALS):
         for commit in sorted(Path(lake.table(name), "_delta_log").glob("*.json"))[:-1]:
             commit.unlink()
     assert coverage(lake, RESULT) == before and until == moment(135)

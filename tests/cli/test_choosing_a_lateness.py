@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 from typed import parity
 from typer.testing import Result
 
+from ingestion.ingest import ingest
 from lakehouse.lake import create_lake
 from lakehouse.settings import load_settings
-from speed_layer.ingest import ingest
 
 
 def lateness(lake: Path, *options: str) -> Result:

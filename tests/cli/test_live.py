@@ -16,9 +16,9 @@ from processes import environment
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
-from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundary
 from lakehouse.commits import newest
+from lakehouse.control import CONTROL
 from lakehouse.errors import ParityError
 from lakehouse.lake import open_lake
 from lakehouse.log import position
@@ -119,7 +119,7 @@ def test_everything_moves_until_ctrl_c_and_what_it_left_agrees(spark: SparkSessi
     lake = open_lake(home)
     assert f"Open http://127.0.0.1:{port}" in said and "Stopped." in said
     assert "Traceback" not in said
-    assert lake.has(ARRIVALS)
+    assert lake.has(CONTROL)
     assert {"ingest", "team_scores@1", "legacy"} == {each.query for each in progress(lake)}
     judged = read_table(spark, lake, RECONCILIATIONS).where("candidate = 'kappa'").select("status").distinct()
     assert [row.status for row in judged.collect()] == ["agree"]

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from cli.nightly import DAY, Nightly, nightly
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import Interval, coverage, run_at, with_run
 from lakehouse.lake import Lake, create_lake
-from lakehouse.log import position
+from lakehouse.log import Position, position
 from lakehouse.settings import load_settings
 from serving.pins import cut_off
 from transformations.catalogue import catalogue
-from transformations.durations import to_millis
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -29,7 +29,7 @@ ALLOWED = SETTINGS.lateness.allowed
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     made = create_lake(tmp_path / "lake")
-    commit(made, "events", None)
+    commit(made, ARRIVALS, None)
     return made
 
 
@@ -44,8 +44,7 @@ def commit(lake: Lake, table: str, said: dict[str, object] | None) -> int:
 
 
 def ingested(lake: Lake, mark: datetime) -> int:
-    said = {"batch": 0, "seq": 1, "high_water": to_millis(mark), "duplicates": 0, "quarantined": 0}
-    return commit(lake, "events", said)
+    return commit(lake, ARRIVALS, Position(0, seq=1, high_water=mark).said)
 
 
 def night(lake: Lake, day: datetime, version: int) -> Nightly:
@@ -112,7 +111,7 @@ def test_a_backfill_of_one_day_covers_it_and_the_day_before(lake: Lake) -> None:
 def test_however_the_mark_moves_every_day_is_published_once_it_is_settled_and_never_before(tmp_path: Path) -> None:
     for seed in range(first := random.randrange(10**9), first + 30):
         chance, lake = random.Random(seed), create_lake(tmp_path / str(seed))
-        commit(lake, "events", None)
+        commit(lake, ARRIVALS, None)
         mark, published = MONDAY, set[str]()
         for number in range(12):
             day = MONDAY + number * DAY

@@ -52,7 +52,12 @@ def pinned(*options: str | Path) -> dict[str, object]:
 
 def test_a_run_is_pinned_to_the_newest_version_of_the_log(lake: Path) -> None:
     found = pinned("--lake", lake, *SCORES)
-    assert found == {"log_version": 2, "live": {"team_scores": 1}, "to_replay": {"team_scores": 2}}
+    assert found == {
+        "log_version": 2,
+        "results": ["team_scores"],
+        "live": {"team_scores": 1},
+        "to_replay": {"team_scores": 2},
+    }
 
 
 def test_a_comparison_is_pinned_to_what_its_candidate_has_reached(lake: Path) -> None:
@@ -105,6 +110,16 @@ def test_a_run_keeps_its_report_and_its_verdict_under_its_name(lake: Path) -> No
     assert kept["sentence"] == done.stdout.strip().splitlines()[-1]
     assert "could not be compared" in (lake / "reports" / f"{RUN}.html").read_text()
     assert (lake / "reports").stat().st_mode & 0o077 == 0
+
+
+def test_what_a_run_has_kept_is_told_without_spark_and_compared_when_it_is_asked_for_again(lake: Path) -> None:
+    """As the run of the test before has left it; its candidate had settled nothing."""
+    asked = ("reconcile", "--lake", lake, *SCORES, "--candidate", "@1", "--log-version", "1", "--run", RUN, *FIRST_DAY)
+    first, second = parity(*asked, "--as-kept"), parity(*asked, "--as-kept")
+    assert (first.exit_code, second.exit_code) == (2, 2)
+    assert "Spark starts" not in first.stderr and "Spark starts" in second.stderr
+    assert first.stderr.splitlines()[-1] == second.stderr.splitlines()[-1] == "Verdict: could not compare"
+    assert first.stdout.splitlines()[-1] == second.stdout.splitlines()[-1]
 
 
 @pytest.mark.parametrize("name", ["../outside", "a/b", ".hidden", "", "a" * 201, "a b", "a\n"])

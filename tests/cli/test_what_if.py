@@ -10,11 +10,11 @@ from deliveries import at, heartbeat, land, pop
 from pyspark.sql import SparkSession
 from typed import parity
 
+from ingestion.ingest import ingest
 from lakehouse.identity import note_replay
 from lakehouse.lake import create_lake, open_lake
 from lakehouse.settings import load_settings
 from lakehouse.terms import agree_on_settings
-from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
 

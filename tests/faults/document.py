@@ -13,8 +13,9 @@ from typing import Any
 
 HERE = Path(__file__).parent
 GROUPS = (
+    "test_kills_of_ingestion.py",
     "test_kills.py",
-    "test_half_written.py",
+    "test_killed_relogs.py",
     "test_checkpoints.py",
     "test_instances.py",
     "test_delivery_faults.py",

@@ -1,18 +1,17 @@
 """What tests of faults run and look at: three results of different shapes, one run, and what came of it."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from logged import rows
 from pyspark.sql import SparkSession
 
+from ingestion.ingest import ingest
 from lakehouse.changelogs import boundary, changelog_name, read_kappa
 from lakehouse.commits import commits
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings, Stream
-from lakehouse.tables import read_table
-from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
 from transformations.result import Result
@@ -40,18 +39,13 @@ def one_run(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> None:
     """Ingest what has landed, and let the streams catch up."""
-    ingest(spark, lake, landing, settings, files_per_batch=files_per_batch, clock=clock)
+    ingest(None, lake, landing, settings, files_per_batch=files_per_batch, clock=clock)
     stream(spark, lake, results, settings)
 
 
-def ids(spark: SparkSession, lake: Lake, table: str) -> list[str]:
-    """The ids of the events in a table of the log, in order."""
-    return sorted(row.event_id for row in read_table(spark, lake, table).select("event_id").collect())
-
-
-def reasons(spark: SparkSession, lake: Lake) -> Counter[str]:
-    """How many lines are in quarantine, by the reason."""
-    return Counter(row.reason for row in read_table(spark, lake, "quarantine").select("reason").collect())
+def ids(lake: Lake, fate: str) -> list[str]:
+    """The ids of the events, or of the copies, in order."""
+    return sorted(event_id for (event_id,) in rows(lake, fate, "event_id"))
 
 
 def repairs(lake: Lake, result: Result) -> int:
@@ -61,5 +55,5 @@ def repairs(lake: Lake, result: Result) -> int:
 
 def answer(spark: SparkSession, lake: Lake, result: Result) -> list[tuple[object, ...]]:
     """What the stream answers now, settled or not, without the stamps."""
-    rows = read_kappa(spark, lake, result, boundary(lake, result)).select(*result.schema.names)
-    return sorted(map(tuple, rows.collect()), key=repr)
+    found = read_kappa(spark, lake, result, boundary(lake, result)).select(*result.schema.names)
+    return sorted(map(tuple, found.collect()), key=repr)

@@ -3,15 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from logged import assert_whole
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
 from lakehouse.changelogs import boundaries
 from lakehouse.identity import live_epoch
 from lakehouse.lake import Lake
-from lakehouse.log import waiting
 from lakehouse.settings import Settings
-from lakehouse.tables import read_table
 from reconciliation.reconcile import reconcile
 from reconciliation.verdict import Verdict
 from transformations.result import Result
@@ -22,7 +21,7 @@ def proven(
 ) -> Verdict:
     """The verdict over `results` after a recompute, which has to be a full agreement.
 
-    All settled keys equal, every landed line in one table once, no revision twice, each micro-batch committed once.
+    All settled keys equal, every landed line with one row, no revision twice, each micro-batch committed once.
     Where landing files have changed since they were read, nothing can be `audited`.
     """
     for result in results:
@@ -37,14 +36,5 @@ def proven(
     for result in results:
         batches = Counter(each.batch for each in boundaries(lake, result, live_epoch(lake, result)))
         assert set(batches.values()) == {1}, batches
-    assert set(lines(spark, lake).values()) == {1}
+    assert_whole(lake, as_landed=audited)
     return verdict
-
-
-def lines(spark: SparkSession, lake: Lake) -> Counter[tuple[int, str, int]]:
-    """How often each landed line is in the tables of the log. One that was requeued stays in quarantine as evidence only."""
-    found: Counter[tuple[int, str, int]] = Counter()
-    for table in (read_table(spark, lake, "events"), read_table(spark, lake, "duplicates"), waiting(spark, lake)):
-        rows = table.select("batch", "file", "line").collect()
-        found.update((row.batch, row.file, row.line) for row in rows)
-    return found

@@ -5,12 +5,11 @@ from pathlib import Path
 
 from deliveries import at, heartbeat, land, pop
 from processes import environment
-from pyspark.sql import SparkSession
 
 from chaos.processes import Process
+from ingestion.ingest import ingest
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import Settings
-from speed_layer.ingest import ingest
 
 PATIENCE = 180.0
 SOON = 0.002
@@ -28,14 +27,15 @@ def landed(landing: Path) -> Path:
     return landing
 
 
-def ingested(spark: SparkSession, home: Path, settings: Settings) -> tuple[Lake, Path]:
+def ingested(home: Path, settings: Settings) -> tuple[Lake, Path]:
     """A lake with one commit of its log for each file, and its landing directory."""
     landing, lake = landed(home / "landing"), create_lake(home / "lake")
-    ingest(spark, lake, landing, settings, files_per_batch=1)
+    ingest(None, lake, landing, settings, files_per_batch=1)
     return lake, landing
 
 
-def begun(lake: Lake, command: Sequence[str | Path], *, failpoint: str = "") -> Process:
+def begun(lake: Lake, command: Sequence[str | Path], *, failpoint: str = "", **more: str) -> Process:
     """The command as a process, to be struck at the failpoint."""
-    more = {"PARITY_FAILPOINT": failpoint} if failpoint else {}
+    if failpoint:
+        more["PARITY_FAILPOINT"] = failpoint
     return Process([str(part) for part in command], environment=environment(**more), log=lake.log_file)

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 import batch_layer.recompute
 import reconciliation.reconcile
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
 from lakehouse.batches import Interval, batch_name, coverage
 from lakehouse.changelogs import boundaries
 from lakehouse.commits import commits
@@ -26,7 +27,6 @@ from lakehouse.log import position
 from lakehouse.settings import Settings
 from lakehouse.tables import read_table
 from reconciliation.reconcile import reconcile
-from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 
 FIRST_HALF = Interval(None, START + timedelta(minutes=5))
@@ -78,7 +78,7 @@ def test_batch_and_stream_write_at_once_and_both_are_right(
 ) -> None:
     settings = cut_into(settings, 1)
     land_rounds(landing, range(4))
-    ingest(spark, lake, landing, settings, files_per_batch=1)
+    ingest(None, lake, landing, settings, files_per_batch=1)
     recomputed = 0
     with beside(lambda: stream(spark, lake, [SCORES, SESSIONS], settings)) as streaming:
         while streaming.is_alive() or not recomputed:
@@ -108,12 +108,12 @@ def test_a_reconciliation_compares_the_versions_that_it_pinned_while_both_layers
     def both_go_on() -> None:
         number = next(rounds)
         land_rounds(landing, range(number, number + 1))
-        ingest(spark, lake, landing, settings)
+        ingest(None, lake, landing, settings)
         stream(spark, lake, [SCORES], settings)
         recompute(spark, lake, SCORES, settings)
 
     land_rounds(landing, range(2))
-    ingest(spark, lake, landing, settings, files_per_batch=1)
+    ingest(None, lake, landing, settings, files_per_batch=1)
     stream(spark, lake, [SCORES], settings)
     recompute(spark, lake, SCORES, settings)
     with monkeypatch.context() as patched:
@@ -139,7 +139,7 @@ def test_two_recomputes_of_one_result_at_once_leave_the_answer_of_one_of_them(
     spark: SparkSession, lake: Lake, landing: Path, settings: Settings, observe: Observe
 ) -> None:
     land_rounds(landing, range(3))
-    ingest(spark, lake, landing, settings, files_per_batch=1)
+    ingest(None, lake, landing, settings, files_per_batch=1)
     stream(spark, lake, [SCORES], settings)
     recompute(spark, lake, SCORES, settings)
     with beside(lambda: recompute(spark, lake, SCORES, settings, log_version=2, go_back=True)):
@@ -177,7 +177,7 @@ def test_a_recompute_of_an_interval_during_a_recompute_of_all_leaves_no_row_twic
 ) -> None:
     """One of them has computed and not yet written when the other one begins and ends. All is computed as of log version 1."""
     land_rounds(landing, range(3))
-    ingest(spark, lake, landing, settings, files_per_batch=1)
+    ingest(None, lake, landing, settings, files_per_batch=1)
     stream(spark, lake, [SCORES], settings)
     versions: dict[Interval | None, int] = {FIRST_HALF: 3, None: 1}
     outer = None if inner else FIRST_HALF

@@ -12,26 +12,30 @@ from typing import Any
 
 import pytest
 from deliveries import land, pop
+from engines import run_by
+from logged import assert_whole, event_ids
 from observations import Observe
 from one_run import SCORES, cut_into
-from proof import lines, proven
+from proof import proven
 from pyspark.sql import SparkSession
 from struck import FILES, landed
 
-import speed_layer.intake
+import ingestion.ingest
 from chaos.damages import DAMAGES, Damage
+from ingestion.ingest import ingest
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import changelog_name
 from lakehouse.commits import newest
 from lakehouse.errors import CheckpointLost, ParityError, StreamFailed
 from lakehouse.identity import live_epoch
-from lakehouse.lake import Lake, create_lake, open_lake
-from lakehouse.log import EVENTS, position
+from lakehouse.lake import create_lake, open_lake
+from lakehouse.log import position
 from lakehouse.settings import Settings, load_settings
-from lakehouse.tables import read_table
-from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 
 ENOUGH_IS_LEFT = ("commit-log-lost",)
+ENOUGH_FOR_INGESTION = (*ENOUGH_IS_LEFT, "checkpoint-lost")
+"""Which micro-batches are in the log, the log says."""
 QUICK = ("commit-log-lost", "offsets-torn", "state-corrupt", "checkpoint-lost")
 
 
@@ -46,10 +50,10 @@ def streamed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> P
     remembers the state of a checkpoint by its path, and is not to know this one."""
     home, settings = tmp_path_factory.mktemp("checkpoints"), cut_into(load_settings(), 1)
     landing, lake = landed(home / "landing"), create_lake(home / "lake")
-    ingest(spark, lake, landing, settings, files_per_batch=1)
+    ingest(None, lake, landing, settings, files_per_batch=1)
     stream(spark, lake, [SCORES], settings)
     land(landing, "last.jsonl", [pop("last", 2400), pop("last-late", 100)])
-    ingest(spark, lake, landing, settings)
+    ingest(None, lake, landing, settings)
     return lake.path
 
 
@@ -97,19 +101,21 @@ def test_of_ingestion(
     spark: SparkSession, tmp_path: Path, settings: Settings, damage: Damage,
     observe: Observe, stopwatch: Callable[[], float],
 ) -> None:  # fmt: skip
+    """Spark's engine: the embedded one has none."""
+    settings = run_by("spark", settings)
     landing, lake = landed(tmp_path / "landing"), create_lake(tmp_path / "lake")
     ingest(spark, lake, landing, settings, files_per_batch=1)
     damage.do(lake.checkpoint("ingest"))
-    before = newest(lake, EVENTS)
+    before = newest(lake, ARRIVALS)
     land(landing, "last.jsonl", [pop("last", 2400), pop("last-late", 100)])
-    if damage.name in ENOUGH_IS_LEFT:
+    if damage.name in ENOUGH_FOR_INGESTION:
         stopwatch()
         ingest(spark, lake, landing, settings)
-        said = "The next `parity ingest` runs the last micro-batch again, which changes nothing, and goes on."
+        said = "The next `parity ingest` is offered micro-batches that the log has, skips them, and goes on."
     else:
         with pytest.raises((CheckpointLost, StreamFailed), match=r"parity ingest --lake .* --landing .* --rebuild"):
             ingest(spark, lake, landing, settings)
-        assert newest(lake, EVENTS) == before
+        assert newest(lake, ARRIVALS) == before
         stopwatch()
         ingest(spark, lake, landing, settings, rebuild=True)
         said = (
@@ -124,52 +130,67 @@ def test_of_ingestion(
     observe(f"ingestion: {damage.said}", said, seconds)
 
 
-def test_of_ingestion_in_the_middle_of_a_micro_batch_an_hour_ago(
-    spark: SparkSession, tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch, observe: Observe
+def test_of_ingestion_that_the_embedded_engine_went_on_without(
+    spark: SparkSession, tmp_path: Path, settings: Settings, observe: Observe
 ) -> None:
-    """The retry is judged by the clock of the first attempt, although the checkpoint that knew it is gone.
+    """The checkpoint is behind by what the other engine took in, and by what it saw nothing of."""
+    landing, lake = landed(tmp_path / "landing"), create_lake(tmp_path / "lake")
+    ingest(spark, lake, landing, run_by("spark", settings), files_per_batch=1)
+    for number in range(3):
+        land(landing, f"more {number}.jsonl", [pop(f"more {number}", 2400 + number)])
+        ingest(None, lake, landing, run_by("embedded", settings))
+    land(landing, "last.jsonl", [pop("last", 2500), pop("more 0", 2400)])
+    ingest(spark, lake, landing, run_by("spark", settings))
+    assert position(lake).batch == FILES + 3
+    assert_whole(lake)
+    observe(
+        "ingestion: its checkpoint is behind the log, which the embedded engine has gone on with",
+        "Spark is offered those micro-batches again, and they are skipped: nothing is in the log twice.",
+    )
 
-    By its own clock the retry would accept what the first attempt has put into quarantine: the line would be there twice.
+
+@pytest.mark.parametrize("moment", ["read", "written"])
+def test_of_ingestion_in_the_middle_of_a_micro_batch_an_hour_ago(
+    tmp_path: Path, settings: Settings, moment: str, observe: Observe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The retry is judged by the clock of the first attempt, although the checkpoint is gone.
+
+    By its own clock the retry would accept what was from the future when it came.
     """
     now = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
     landing, lake = tmp_path / "landing", create_lake(tmp_path / "lake")
     landing.mkdir()
     land(landing, "0.jsonl", [pop("sound", 1), pop("from-the-future", 1800)])
 
-    def crash(*_: Any, **__: Any) -> None:
-        raise RuntimeError("killed between the appends")
+    def struck(at: str, *_: Any) -> None:
+        if at == f"ingest.{moment}":
+            raise RuntimeError("killed before the commit")
 
     with monkeypatch.context() as patched:
-        patched.setattr(speed_layer.intake, "append_events", crash)
-        with pytest.raises(StreamFailed):
-            ingest(spark, lake, landing, settings, clock=lambda: now)
-    shutil.rmtree(lake.checkpoint("ingest"))
-    ingest(spark, lake, landing, settings, rebuild=True, clock=lambda: now + timedelta(hours=1))
-    assert set(lines(spark, lake).values()) == {1}
-    assert [row.event_id for row in read_table(spark, lake, EVENTS).collect()] == ["sound"]
+        patched.setattr(ingestion.ingest, "struck_here", lambda *_: struck)
+        with pytest.raises(RuntimeError, match="killed before the commit"):
+            ingest(None, lake, landing, settings, clock=lambda: now)
+    shutil.rmtree(lake.checkpoint("ingest"), ignore_errors=True)
+    ingest(None, lake, landing, settings, rebuild=True, clock=lambda: now + timedelta(hours=1))
+    assert_whole(lake)
+    assert event_ids(lake) == ["sound"]
     observe(
-        "ingestion: its checkpoint is gone in the middle of a micro-batch, an hour passes",
-        "`parity ingest … --rebuild` finishes the micro-batch by the clock that it was begun at: each line is in one table.",
+        f"ingestion: its checkpoint is gone in the middle of a micro-batch ({moment}), an hour passes",
+        "The next start takes the micro-batch in by the clock at which it was noted: each line has one row.",
     )
 
 
-def test_of_ingestion_with_its_manifests(
-    spark: SparkSession, tmp_path: Path, settings: Settings, observe: Observe
-) -> None:
+def test_of_ingestion_with_its_manifests(tmp_path: Path, settings: Settings, observe: Observe) -> None:
     """Which files have been read is known from the manifests alone: without them nobody can go on with certainty."""
     landing, lake = landed(tmp_path / "landing"), create_lake(tmp_path / "lake")
-    ingest(spark, lake, landing, settings, files_per_batch=1)
-    before = _state(lake)
+    ingest(None, lake, landing, settings, files_per_batch=1)
+    before = newest(lake, ARRIVALS)
     (lake.landings / f"{FILES - 1:08d}.json").unlink()
     for rebuild in (False, True):
         with pytest.raises(ParityError, match=r"Manifests of landing files are gone: .* Put them back from a backup"):
-            ingest(spark, lake, landing, settings, rebuild=rebuild)
-    assert _state(lake) == before
+            ingest(None, lake, landing, settings, rebuild=rebuild)
+    assert newest(lake, ARRIVALS) == before
     observe(
         "ingestion: the manifests of what was read are gone",
         "Refused with or without --rebuild, nothing written: a backup of them, or a new lake.",
     )
-
-
-def _state(lake: Lake) -> tuple[int, bool]:
-    return newest(lake, EVENTS), (lake.checkpoint("ingest") / "metadata").exists()

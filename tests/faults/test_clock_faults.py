@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 from deliveries import START, at, heartbeat, land, pop
+from logged import arrivals, reasons, rows
 from observations import Observe
-from one_run import FUTURE, RECEIVED_LATER, SCORES, ids, one_run, reasons, repairs
+from one_run import FUTURE, RECEIVED_LATER, SCORES, ids, one_run, repairs
 from proof import proven
 from pyspark.sql import SparkSession
 
-import speed_layer.intake
-from lakehouse.errors import StreamFailed
+import ingestion.intake
+from ingestion.ingest import ingest
+from ingestion.requeue import Requeued, requeue
+from lakehouse.arrivals import EVENT
 from lakehouse.lake import Lake
 from lakehouse.settings import ClockTolerances, Settings
-from lakehouse.tables import read_table
 from quality.validate import validate
 from serving.status import lake_status
-from speed_layer.ingest import ingest
-from speed_layer.requeue import Requeued, requeue
 from speed_layer.stream import stream
 from transformations.durations import iso, to_millis
 
@@ -35,22 +35,19 @@ def standing_at(moment: datetime) -> Callable[[], datetime]:
     return lambda: moment
 
 
-def assert_in_order(spark: SparkSession, lake: Lake) -> None:
+def assert_in_order(lake: Lake) -> None:
     """The places in the log are one sequence, and the mark never steps back."""
-    rows = read_table(spark, lake, "events").selectExpr("seq", "unix_millis(high_water) as mark").collect()
-    rows.sort(key=lambda row: row.seq)
-    assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
-    assert [row.mark for row in rows] == sorted(row.mark for row in rows)
+    found = rows(lake, EVENT, "seq", "high_water")
+    assert [seq for seq, _ in found] == list(range(1, len(found) + 1))
+    assert [mark for _, mark in found] == sorted(mark for _, mark in found)
 
 
-def clocks(spark: SparkSession, lake: Lake) -> dict[int, int]:
-    """The clock of each micro-batch that has left lines in a table."""
-    found: dict[int, set[int]] = {}
-    for table in ("events", "duplicates", "quarantine"):
-        for row in read_table(spark, lake, table).selectExpr("batch", "unix_millis(ingested_at) as at").collect():
-            found.setdefault(row.batch, set()).add(row.at)
-    assert all(len(times) == 1 for times in found.values()), found
-    return {batch: time for batch, (time,) in found.items()}
+def clocks(lake: Lake) -> dict[int, int]:
+    """The clock of each micro-batch that has left lines."""
+    table = arrivals(lake)
+    found = {*zip(table["batch"].to_pylist(), map(to_millis, table["ingested_at"].to_pylist()), strict=True)}
+    assert len(found) == len(dict(found)), found
+    return dict(found)
 
 
 def test_a_clock_that_steps_back_by_an_hour_rejects_what_is_ahead_of_it_and_a_requeue_brings_it_back(
@@ -65,14 +62,14 @@ def test_a_clock_that_steps_back_by_an_hour_rejects_what_is_ahead_of_it_and_a_re
     for number, (moment, lines) in enumerate(zip(steps, files, strict=True)):
         land(landing, f"{number}.jsonl", lines)
         one_run(spark, lake, landing, [SCORES], settings, clock=standing_at(moment))
-    assert reasons(spark, lake) == Counter({FUTURE: 2, RECEIVED_LATER: 1})
-    assert ids(spark, lake, "events") == ["first", "late", "right again", "second", "third"]
-    assert clocks(spark, lake) == dict(enumerate(map(to_millis, steps)))
+    assert reasons(lake) == Counter({FUTURE: 2, RECEIVED_LATER: 1})
+    assert ids(lake, EVENT) == ["first", "late", "right again", "second", "third"]
+    assert clocks(lake) == dict(enumerate(map(to_millis, steps)))
     tolerant = settings.model_copy(update={"clock": ClockTolerances(future=2 * HOUR)})
-    assert requeue(spark, lake, tolerant) == Requeued(accepted=3, copies=0, waiting=0)
+    assert requeue(lake, tolerant) == Requeued(accepted=3, copies=0, waiting=0)
     land(landing, "3.jsonl", [heartbeat("later", 9000)])
     one_run(spark, lake, landing, [SCORES], settings)
-    assert_in_order(spark, lake)
+    assert_in_order(lake)
     verdict = proven(spark, lake, [SCORES], settings)
     assert (verdict.results[0].late_events, repairs(lake, SCORES)) == (1, 1)
     observe(
@@ -96,12 +93,12 @@ def test_a_clock_that_steps_forward_by_a_day_and_back_can_let_a_fast_phone_make_
     ]
     for number, (moment, lines) in enumerate(zip(steps, files, strict=True)):
         land(landing, f"{number}.jsonl", lines)
-        ingest(spark, lake, landing, settings, clock=standing_at(moment))
+        ingest(None, lake, landing, settings, clock=standing_at(moment))
     stream(spark, lake, [SCORES], settings)
-    assert ids(spark, lake, "events") == ["fast phone", "first", "late", "later", "second"]
-    assert reasons(spark, lake) == Counter({FUTURE: 1})
-    assert clocks(spark, lake) == dict(enumerate(map(to_millis, steps)))
-    assert_in_order(spark, lake)
+    assert ids(lake, EVENT) == ["fast phone", "first", "late", "later", "second"]
+    assert reasons(lake) == Counter({FUTURE: 1})
+    assert clocks(lake) == dict(enumerate(map(to_millis, steps)))
+    assert_in_order(lake)
     verdict = proven(spark, lake, [SCORES], settings)
     assert (verdict.results[0].late_events, repairs(lake, SCORES)) == (2, 2)
     assert lake_status(lake, [SCORES])["log"]["high_water"] == tomorrow
@@ -117,7 +114,7 @@ def test_a_clock_that_steps_forward_by_a_day_and_back_can_let_a_fast_phone_make_
 
 
 @pytest.mark.parametrize("step", [-DAY, DAY], ids=["back", "forward"])
-def test_a_retry_by_another_clock_puts_each_line_into_one_table(
+def test_a_retry_by_another_clock_judges_each_line_by_the_first(
     spark: SparkSession,
     lake: Lake,
     landing: Path,
@@ -135,19 +132,19 @@ def test_a_retry_by_another_clock_puts_each_line_into_one_table(
         raise RuntimeError("died here")
 
     with monkeypatch.context() as patched:
-        patched.setattr(speed_layer.intake, "append_events", died)
-        with pytest.raises(StreamFailed, match="died here"):
-            ingest(spark, lake, landing, settings, clock=standing_at(first))
-    ingest(spark, lake, landing, settings, clock=standing_at(first + step))
-    assert clocks(spark, lake) == {0: to_millis(first)}
-    assert ids(spark, lake, "events") == (["a", "b"] if step > timedelta() else ["a", "b", "noon"])
+        patched.setattr(ingestion.intake.Intake, "_commit", died)
+        with pytest.raises(RuntimeError, match="died here"):
+            ingest(None, lake, landing, settings, clock=standing_at(first))
+    ingest(None, lake, landing, settings, clock=standing_at(first + step))
+    assert clocks(lake) == {0: to_millis(first)}
+    assert ids(lake, EVENT) == (["a", "b"] if step > timedelta() else ["a", "b", "noon"])
     land(landing, "2.jsonl", [heartbeat("beat", noon + 3600)])
     one_run(spark, lake, landing, [SCORES], settings)
     verdict = proven(spark, lake, [SCORES], settings)
     assert verdict.audit.total("landed") == 6
     way = "forward" if step > timedelta() else "back"
     observe(
-        f"The clock steps {way} by a day between two attempts of a micro-batch, the first of which died half-way",
+        f"The clock steps {way} by a day between two attempts of a micro-batch, the first of which died at its commit",
         "The second attempt judges by the clock at which the files were noted, which their manifest has kept: each of the 6 "
-        f"lines is in one table once, and {verdict.results[0].equal} settled keys agree.",
+        f"lines has one row, and {verdict.results[0].equal} settled keys agree.",
     )

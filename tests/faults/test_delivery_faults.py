@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 from deliveries import heartbeat, land, pop
+from logged import rows
 from observations import Observe
 from one_run import HOT, SCORES, SESSIONS, answer, cut_into, ids, one_run, repairs
 from proof import proven
 from pyspark.sql import SparkSession
 
+from lakehouse.arrivals import DUPLICATE, EVENT
 from lakehouse.changelogs import changelog_name
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import position
@@ -50,7 +52,7 @@ def test_copies_that_come_days_later_in_other_files_and_micro_batches_count_once
     land(landing, "4.jsonl", [heartbeat("beat", 5 * DAY), *days[0]])
     settings = cut_into(settings, 3)
     one_run(spark, lake, landing, ALL, settings, files_per_batch=1)
-    copies = ids(spark, lake, "duplicates")
+    copies = ids(lake, DUPLICATE)
     assert len(copies) == 12 * (3 + 2 + 1) + 4 + 12
     assert Counter(copies)["day 0 0"] == 5
     assert position(lake).seq == 4 * 12 + 1
@@ -118,8 +120,7 @@ def test_a_backlog_of_a_day_is_the_same_log_in_one_micro_batch_and_in_many(
     for files_per_batch in (100, 16):
         lake = create_lake(tmp_path / str(files_per_batch))
         one_run(spark, lake, landing, [SCORES], settings, files_per_batch=files_per_batch)
-        log = read_table(spark, lake, "events").select("seq", "event_id", "event_time", "high_water", "file", "line")
-        logs.append(sorted(map(tuple, log.collect())))
+        logs.append(rows(lake, EVENT, "seq", "event_id", "event_time", "high_water", "file", "line"))
         answers.append(answer(spark, lake, SCORES))
         verdict = proven(spark, lake, [SCORES], settings)
     assert (logs[0], answers[0]) == (logs[1], answers[1])

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from engines import Engine
+from logged import assert_whole
 from observations import Observe
 from one_run import SCORES, cut_into
 from proof import proven
@@ -17,13 +19,13 @@ from pyspark.sql import SparkSession
 from struck import PATIENCE, REFUSED, SOON, begun, ingested, landed
 
 from chaos.processes import Process
+from ingestion.ingest import ingest
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import changelog_name
 from lakehouse.commits import newest
 from lakehouse.errors import AlreadyRunning
 from lakehouse.lake import Lake, create_lake
-from lakehouse.log import EVENTS
 from lakehouse.settings import Settings, load_settings
-from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 
 
@@ -33,9 +35,9 @@ def settings() -> Settings:
 
 
 @contextmanager
-def stopped(lake: Lake, command: list[str | Path], place: str) -> Iterator[Process]:
+def stopped(lake: Lake, command: list[str | Path], place: str, **more: str) -> Iterator[Process]:
     """The command, stopped in the middle of a micro-batch as by Ctrl-Z; ended with the block."""
-    process = begun(lake, command, failpoint=f"stop@{place}")
+    process = begun(lake, command, failpoint=f"stop@{place}", **more)
     try:
         while not process.is_stopped():
             assert process.code is None, process.said
@@ -45,31 +47,31 @@ def stopped(lake: Lake, command: list[str | Path], place: str) -> Iterator[Proce
         process.end()
 
 
-@pytest.mark.chaos
+@pytest.mark.parametrize("engine", ["embedded", pytest.param("spark", marks=pytest.mark.chaos)])
 def test_a_second_ingestion_beside_a_paused_one_and_one_that_took_over(
-    spark: SparkSession, tmp_path: Path, settings: Settings, observe: Observe, stopwatch: Callable[[], float]
+    tmp_path: Path, settings: Settings, engine: Engine, observe: Observe, stopwatch: Callable[[], float]
 ) -> None:
     landing, lake = landed(tmp_path / "landing"), create_lake(tmp_path / "lake")
     command: list[str | Path] = ["ingest", "--lake", lake.path, "--landing", landing, "--files-per-batch", "1"]
-    with stopped(lake, command, "ingest.sidelined:events:1") as first:
+    with stopped(lake, command, "ingest.written:arrivals:1", PARITY_INGESTION__ENGINE=engine) as first:
         with pytest.raises(AlreadyRunning, match="Another process is at work here"):
-            ingest(spark, lake, landing, settings, files_per_batch=1)
-        assert newest(lake, EVENTS) == 1
+            ingest(None, lake, landing, settings, files_per_batch=1)
+        assert newest(lake, ARRIVALS) == 1
         lake.lock_file("ingest").unlink()
         stopwatch()
-        ingest(spark, lake, landing, settings, files_per_batch=1)
+        ingest(None, lake, landing, settings, files_per_batch=1)
         seconds = stopwatch()
-        before = {table: newest(lake, table) for table in ("events", "duplicates", "quarantine")}
+        before = newest(lake, ARRIVALS)
         first.resume()
         assert first.wait(PATIENCE) == REFUSED, first.said
-    assert {table: newest(lake, table) for table in before} == before
-    assert "Traceback" not in first.said
-    stream(spark, lake, [SCORES], settings)
-    proven(spark, lake, [SCORES], settings)
+    assert newest(lake, ARRIVALS) == before
+    assert "Traceback" not in first.said and "has gone on meanwhile" in first.said
+    ingest(None, lake, landing, settings)
+    assert_whole(lake)
     observe(
-        "a second ingestion beside one that is stopped (SIGSTOP)",
+        f"a second ingestion beside one that is stopped (SIGSTOP), {engine}",
         "Refused: a stopped process keeps its lock. With the lock's file removed by hand the second one took over; the first, "
-        "awake again, was skipped by its transaction id, failed on Spark's own check, and changed nothing.",
+        "awake again, found at its commit that the log had gone on, was refused, and changed nothing.",
         seconds,
     )
 
@@ -83,7 +85,7 @@ def test_a_second_stream_beside_a_paused_one_and_one_that_took_over(
     observe: Observe,
     stopwatch: Callable[[], float],
 ) -> None:
-    lake, _ = ingested(spark, tmp_path, settings)
+    lake, _ = ingested(tmp_path, settings)
     table, command = changelog_name(SCORES), ["stream", "--lake", lake.path, "--result", SCORES.name]
     with stopped(lake, command, f"stream.computed:{SCORES.name}:1") as first:
         with pytest.raises(AlreadyRunning, match="Another process is at work here"):

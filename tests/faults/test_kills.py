@@ -1,4 +1,4 @@
-"""SIGKILL of each writer at each moment of a micro-batch, twice in a row
+"""SIGKILL of the streams and of the batch layer at each moment, twice in a row
 
 Inside a micro-batch the process kills itself at a failpoint; between two of them it is killed as soon as a file of Spark's
 own appears. What is on disk after the kill says that the moment was the one that was meant.
@@ -14,7 +14,7 @@ from observations import Observe
 from one_run import SCORES, cut_into
 from proof import proven
 from pyspark.sql import SparkSession
-from struck import FILES, KILLED, PATIENCE, SOON, begun, ingested, landed
+from struck import FILES, KILLED, PATIENCE, SOON, begun, ingested
 from typed import parity as typed
 
 from batch_layer.recompute import recompute
@@ -24,11 +24,9 @@ from lakehouse.changelogs import boundaries, changelog_name
 from lakehouse.commits import commits
 from lakehouse.errors import NothingToCompare, VersionRefused
 from lakehouse.identity import live_epoch
-from lakehouse.lake import Lake, create_lake
-from lakehouse.log import position
+from lakehouse.lake import Lake
 from lakehouse.settings import Settings
 from reconciliation.versions import versions_compared
-from speed_layer.ingest import ingest
 from speed_layer.replay import replay
 from speed_layer.stream import stream
 
@@ -70,36 +68,6 @@ def killed_twice(start: Callable[[str], Process], where: str, seen: Callable[[],
     ("where", "left"),
     [
         case("before-offsets", "seen", Left(False, False, False)),
-        case("after-offsets", f"ingest.read:events:{BATCH}", Left(True, False, False)),
-        case("between-sinks", f"ingest.sidelined:events:{BATCH}", Left(True, False, False), quick=True),
-        case("after-sink", f"ingest.appended:events:{BATCH}", Left(True, True, False)),
-        case("after-commit-log", "seen", Left(True, True, True)),
-    ],
-)
-def test_ingestion(
-    spark: SparkSession, tmp_path: Path, settings: Settings, where: str, left: Left,
-    observe: Observe, stopwatch: Callable[[], float], request: pytest.FixtureRequest,
-) -> None:  # fmt: skip
-    landing, lake = landed(tmp_path / "landing"), create_lake(tmp_path / "lake")
-    checkpoint, batch = lake.checkpoint("ingest"), 0 if where == "seen" else BATCH
-    command = ("ingest", "--lake", lake.path, "--landing", landing, "--files-per-batch", "1")
-    sign = checkpoint / "commits" / "0" if left.commit_log else checkpoint / "metadata"
-    killed_twice(lambda failpoint: begun(lake, command, failpoint=failpoint), where, sign.exists)
-    assert found(checkpoint, batch, sink=position(lake).batch >= batch) == left
-    stopwatch()
-    ingest(spark, lake, landing, settings, files_per_batch=1)
-    seconds = stopwatch()
-    stream(spark, lake, [SCORES], settings)
-    proven(spark, lake, [SCORES], settings)
-    at = position(lake)
-    assert (at.batch, at.seq, at.duplicates, at.quarantined) == (FILES - 1, 24, 2, 2)
-    observe(f"ingestion, {request.node.callspec.id}", said(left), seconds)
-
-
-@pytest.mark.parametrize(
-    ("where", "left"),
-    [
-        case("before-offsets", "seen", Left(False, False, False)),
         case("after-offsets", f"stream.begun:team_scores:{BATCH}", Left(True, False, False)),
         case("after-state", f"stream.computed:team_scores:{BATCH}", Left(True, False, False)),
         case("after-sink", f"stream.appended:team_scores:{BATCH}", Left(True, True, False), quick=True),
@@ -111,7 +79,7 @@ def test_the_stream_and_its_repair(
     observe: Observe, stopwatch: Callable[[], float], request: pytest.FixtureRequest,
 ) -> None:  # fmt: skip
     """The struck micro-batch has late events: its repair is appended with the engine's rows, so it is struck as well."""
-    lake, _ = ingested(spark, tmp_path, settings)
+    lake, _ = ingested(tmp_path, settings)
     batch = 0 if where == "seen" else BATCH
     checkpoint = lake.checkpoint(SCORES.id) / "epoch-1"
     sign = checkpoint / "commits" / "0" if left.commit_log else checkpoint / "metadata"
@@ -143,7 +111,7 @@ def test_the_batch_layer(
     observe: Observe, stopwatch: Callable[[], float], request: pytest.FixtureRequest,
 ) -> None:  # fmt: skip
     """A recompute at an old version stands before: until the new one is committed, it is what readers see."""
-    lake, _ = ingested(spark, tmp_path, settings)
+    lake, _ = ingested(tmp_path, settings)
     stream(spark, lake, [SCORES], settings)
     recompute(spark, lake, SCORES, settings, log_version=1)
     table = Path(lake.table(batch_name(SCORES)))
@@ -169,7 +137,7 @@ def test_a_replay(
     spark: SparkSession, tmp_path: Path, settings: Settings, observe: Observe, stopwatch: Callable[[], float]
 ) -> None:
     """Its static steps are appended before its stream begins; a replay that is killed in between is not taken for whole."""
-    lake, _ = ingested(spark, tmp_path, settings)
+    lake, _ = ingested(tmp_path, settings)
     stream(spark, lake, [SCORES], settings)
     new = replace(SCORES, version=2)
     command = ("replay", "--lake", lake.path, "--result", SCORES.name, "--way", "steps")

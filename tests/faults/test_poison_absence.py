@@ -1,22 +1,26 @@
 """Poison: what is no file, and files that cannot be read"""
 
+import errno
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deliveries import land, note_landings, pop
-from landing_strikes import SOUND, nothing_written, strike
+from landing_strikes import MOMENTS, SOUND, nothing_written, strike
 from observations import Observe
 from one_run import SCORES, ids, one_run
 from proof import proven
 from pyspark.sql import SparkSession
 
-from lakehouse.errors import ParityError, StreamFailed
+from ingestion.ingest import ingest
+from lakehouse.arrivals import EVENT
+from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
 from lakehouse.landings import landed
 from lakehouse.settings import Settings
-from speed_layer.ingest import ingest
 
 
 def test_a_noted_file_that_is_gone_is_named_and_ingestion_goes_on_when_it_is_back(
@@ -34,13 +38,13 @@ def test_a_noted_file_that_is_gone_is_named_and_ingestion_goes_on_when_it_is_bac
         file.rename(away)
         put()
         with pytest.raises(ParityError, match="gone before they were read: .*x.jsonl. Put them back and start again"):
-            ingest(spark, lake, landing, settings, files_per_batch=1)
+            ingest(None, lake, landing, settings, files_per_batch=1)
         assert nothing_written(lake)
         if file.is_dir():
             file.rmdir()
         away.replace(file)
     one_run(spark, lake, landing, [SCORES], settings)
-    assert ids(spark, lake, "events") == ["a", "b", "beat", "y"]
+    assert ids(lake, EVENT) == ["a", "b", "beat", "y"]
     verdict = proven(spark, lake, [SCORES], settings)
     observe(
         "A noted landing file with nothing, a directory, or a link to nowhere in its place",
@@ -49,6 +53,7 @@ def test_a_noted_file_that_is_gone_is_named_and_ingestion_goes_on_when_it_is_bac
     )
 
 
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_a_file_that_vanishes_while_it_is_read_stops_ingestion_until_it_is_back(
     spark: SparkSession,
     lake: Lake,
@@ -56,38 +61,52 @@ def test_a_file_that_vanishes_while_it_is_read_stops_ingestion_until_it_is_back(
     settings: Settings,
     observe: Observe,
     monkeypatch: pytest.MonkeyPatch,
+    moment: str,
 ) -> None:
     file, away = land(landing, "x.jsonl", SOUND), landing / "x.away"
-    strike(monkeypatch, "before the first Spark job", lambda: file.rename(away))
-    with pytest.raises(StreamFailed, match="streaming query of ingest failed.*x.jsonl"):
-        ingest(spark, lake, landing, settings)
+    with monkeypatch.context() as patched:
+        strike(patched, moment, lambda: file.rename(away))
+        with pytest.raises(ParityError, match="gone before they were read: .*x.jsonl. Put them back and start again"):
+            ingest(None, lake, landing, settings)
     assert nothing_written(lake)
     away.rename(file)
     one_run(spark, lake, landing, [SCORES], settings)
     verdict = proven(spark, lake, [SCORES], settings)
     assert verdict.audit.total("accepted") == len(SOUND)
     observe(
-        "A landing file that vanishes while it is read",
+        f"A landing file that vanishes {moment}",
         "The micro-batch fails, names the file and writes nothing. When the file is back it is read: 3 events, each once.",
     )
 
 
-def test_a_file_that_the_disk_gives_back_wrong_stops_ingestion_and_is_not_taken_for_its_content(
-    spark: SparkSession, lake: Lake, landing: Path, settings: Settings, observe: Observe
+def test_a_file_that_the_disk_does_not_give_back_stops_ingestion_and_is_not_taken_for_its_content(
+    spark: SparkSession,
+    lake: Lake,
+    landing: Path,
+    settings: Settings,
+    observe: Observe,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Hadoop keeps a checksum beside a file that it wrote. Here the checksum is that of another content."""
     file = land(landing, "x.jsonl", SOUND)
-    checksums = landing / ".x.jsonl.crc"
-    checksums.write_bytes(b"crc\0" + (512).to_bytes(4, "big") + b"\0" * 4 * (1 + file.stat().st_size // 512))
-    with pytest.raises(StreamFailed, match="streaming query of ingest failed.*x.jsonl"):
-        ingest(spark, lake, landing, settings)
+    honest = Path.open
+
+    class Broken(io.BytesIO):
+        def read(self, *_: Any) -> bytes:
+            raise OSError(errno.EIO, "Input/output error")
+
+    def opened(path: Path, *arguments: Any, **options: Any) -> Any:
+        return Broken() if path.name == file.name else honest(path, *arguments, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", opened)
+        with pytest.raises(ParityError, match=r"cannot be read: .*x.jsonl \(Input/output error\). Nothing was written"):
+            ingest(None, lake, landing, settings)
     assert nothing_written(lake)
-    checksums.unlink()
     one_run(spark, lake, landing, [SCORES], settings)
     verdict = proven(spark, lake, [SCORES], settings)
     assert verdict.audit.total("accepted") == len(SOUND)
     observe(
-        "A landing file that cannot be read: its checksum is not that of its content",
+        "A landing file that cannot be read: the disk reports an error",
         "The micro-batch fails, names the file and writes nothing. Once it can be read, all 3 events are in the log.",
     )
 
@@ -99,11 +118,11 @@ def test_what_is_no_file_is_not_read_until_it_is_one(
     (landing / "directory.jsonl").mkdir()
     (landing / "nowhere.jsonl").symlink_to(landing / "elsewhere")
     (landing / "circle.jsonl").symlink_to(landing / "circle.jsonl")
-    ingest(spark, lake, landing, settings)
-    assert ids(spark, lake, "events") == ["a", "b", "beat"]
+    ingest(None, lake, landing, settings)
+    assert ids(lake, EVENT) == ["a", "b", "beat"]
     (landing / "elsewhere").write_text(pop("linked", 30) + "\n")
     one_run(spark, lake, landing, [SCORES], settings)
-    assert ids(spark, lake, "events") == ["a", "b", "beat", "linked"]
+    assert ids(lake, EVENT) == ["a", "b", "beat", "linked"]
     verdict = proven(spark, lake, [SCORES], settings)
     observe(
         "A directory named x.jsonl, a symbolic link that leads nowhere, and one that leads in a circle",
@@ -114,6 +133,6 @@ def test_what_is_no_file_is_not_read_until_it_is_one(
 
 def test_a_name_that_is_not_utf_8_is_refused_before_it_is_noted(landing: Path, observe: Observe) -> None:
     (Path(os.fsdecode(os.fsencode(landing) + b"/\xff.jsonl"))).write_text(SOUND[0] + "\n")
-    with pytest.raises(ParityError, match=r"whose name is not UTF-8: '.*\\udcff.jsonl'. Rename it; nothing was read"):
+    with pytest.raises(ParityError, match=r"is not UTF-8, .*: '.*\\udcff.jsonl'. Rename it; nothing was read"):
         landed(landing)
     observe("A landing file whose name is not UTF-8", "It is refused by name before anything is read or noted.")

@@ -6,23 +6,26 @@ A file is read as it was noted or not at all. Where it is another one by then, i
 import os
 from collections import Counter
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
 from deliveries import heartbeat, land, note_landings, pop
 from landing_strikes import MOMENTS, SOUND, nothing_written, strike
+from logged import reasons
 from observations import Observe
-from one_run import SCORES, ids, one_run, reasons
+from one_run import SCORES, ids, one_run
+from processes import EMBEDDED
 from proof import proven
 from pyspark.sql import SparkSession
+from struck import KILLED, PATIENCE, begun
 
-import speed_layer.intake
-from lakehouse.commits import newest
-from lakehouse.errors import ParityError, StreamFailed
+from ingestion.ingest import ingest
+from lakehouse.arrivals import DUPLICATE, EVENT
+from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
 from lakehouse.log import position
 from lakehouse.settings import Settings
-from speed_layer.ingest import ingest
 
 OTHER = [pop("c", 120, bubbles=3), pop("a", 0), "nonsense", heartbeat("beat", 1000)]
 """Another file of the same name: it has lost an event, has a new one, and a line that is none."""
@@ -59,8 +62,8 @@ def test_a_file_that_is_replaced_between_its_manifest_and_the_read_is_read_as_wh
     note_landings(lake, landing, files_per_batch=1)
     replaced(landing)
     one_run(spark, lake, landing, [SCORES], settings)
-    assert (ids(spark, lake, "events"), ids(spark, lake, "duplicates")) == (["a", "beat", "c"], [])
-    assert reasons(spark, lake) == Counter({"not a JSON object": 1})
+    assert (ids(lake, EVENT), ids(lake, DUPLICATE)) == (["a", "beat", "c"], [])
+    assert reasons(lake) == Counter({"not a JSON object": 1})
     observe(
         "A landing file replaced between its manifest and the read",
         "It is noted again and read once, as what it is then: 3 events, 0 copies, 1 line in quarantine. "
@@ -68,7 +71,7 @@ def test_a_file_that_is_replaced_between_its_manifest_and_the_read_is_read_as_wh
     )
 
 
-@pytest.mark.parametrize(("fault", "moment"), [*zip([replaced, overwritten], MOMENTS, strict=True)])
+@pytest.mark.parametrize(("fault", "moment"), [*product([replaced, overwritten], MOMENTS)])
 def test_a_file_that_changes_while_it_is_read_is_refused_and_the_next_run_reads_it_as_it_is_then(
     spark: SparkSession,
     lake: Lake,
@@ -81,12 +84,13 @@ def test_a_file_that_changes_while_it_is_read_is_refused_and_the_next_run_reads_
 ) -> None:
     land(landing, "x.jsonl", SOUND)
     land(landing, "y.jsonl", [pop("y", 30)])
-    strike(monkeypatch, moment, lambda: fault(landing))
-    with pytest.raises(ParityError, match=CHANGED):
-        ingest(spark, lake, landing, settings)
+    with monkeypatch.context() as patched:
+        strike(patched, moment, lambda: fault(landing))
+        with pytest.raises(ParityError, match=CHANGED):
+            ingest(None, lake, landing, settings)
     assert nothing_written(lake)
     one_run(spark, lake, landing, [SCORES], settings)
-    assert (ids(spark, lake, "events"), ids(spark, lake, "duplicates")) == (["a", "beat", "c", "y"], [])
+    assert (ids(lake, EVENT), ids(lake, DUPLICATE)) == (["a", "beat", "c", "y"], [])
     how = "replaced" if fault is replaced else "overwritten in place"
     observe(
         f"A landing file {how} {moment}",
@@ -96,6 +100,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused_and_the_next_run_reads_
     )
 
 
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_a_file_that_is_cut_off_while_it_is_read_is_refused_and_its_half_line_is_in_quarantine_then(
     spark: SparkSession,
     lake: Lake,
@@ -103,89 +108,45 @@ def test_a_file_that_is_cut_off_while_it_is_read_is_refused_and_its_half_line_is
     settings: Settings,
     observe: Observe,
     monkeypatch: pytest.MonkeyPatch,
+    moment: str,
 ) -> None:
     land(landing, "x.jsonl", SOUND)
     land(landing, "y.jsonl", [pop("y", 30), heartbeat("later", 2000)])
-    strike(monkeypatch, "before the first Spark job", lambda: cut_off(landing))
-    with pytest.raises(ParityError, match=CHANGED):
-        ingest(spark, lake, landing, settings)
+    with monkeypatch.context() as patched:
+        strike(patched, moment, lambda: cut_off(landing))
+        with pytest.raises(ParityError, match=CHANGED):
+            ingest(None, lake, landing, settings)
     assert nothing_written(lake)
     one_run(spark, lake, landing, [SCORES], settings)
-    assert ids(spark, lake, "events") == ["a", "later", "y"]
-    assert reasons(spark, lake) == Counter({"not a JSON object": 1})
+    assert ids(lake, EVENT) == ["a", "later", "y"]
+    assert reasons(lake) == Counter({"not a JSON object": 1})
     observe(
-        "A landing file cut off while it is read",
+        f"A landing file cut off {moment}",
         "Ingestion stops and writes nothing. Started again it takes in what is left of the file: 1 event; its half line is "
         "in quarantine. " + agree_without_audit(spark, lake, settings),
     )
 
 
-def test_a_file_that_is_replaced_between_two_attempts_of_a_batch_is_refused_until_the_old_one_is_back(
-    spark: SparkSession,
-    lake: Lake,
-    landing: Path,
-    settings: Settings,
-    observe: Observe,
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("moment", ["read", "written"])
+def test_a_file_that_is_replaced_between_two_attempts_of_a_batch_is_read_as_what_it_is_then(
+    spark: SparkSession, lake: Lake, landing: Path, settings: Settings, observe: Observe, moment: str
 ) -> None:
-    """The first attempt has put line 1 aside. In the other file line 1 is an event."""
-    file = land(landing, "x.jsonl", ["nonsense", *SOUND, SOUND[0]])
-
-    def died(*_: object, **__: object) -> None:
-        raise RuntimeError("died here")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(speed_layer.intake, "append_events", died)
-        with pytest.raises(StreamFailed, match="died here"):
-            ingest(spark, lake, landing, settings)
-    put_aside = [newest(lake, table) for table in ("events", "duplicates", "quarantine")]
-    assert put_aside == [0, 1, 1]
-    old = file.rename(landing / "x.old")
+    """The first attempt rejected line 1. In the other file line 1 is an event. Nothing is left of the first attempt."""
+    land(landing, "x.jsonl", ["nonsense", *SOUND, SOUND[0]])
+    land(landing, "y.jsonl", ["no event either", pop("y", 200)])
+    command = ("ingest", "--lake", lake.path, "--landing", landing)
+    process = begun(lake, command, failpoint=f"ingest.{moment}:arrivals:0", **EMBEDDED)
+    assert process.wait(PATIENCE) == KILLED, process.said
+    assert nothing_written(lake)
     replaced(landing)
-    with pytest.raises(
-        ParityError, match="Micro-batch 0 .* was begun and not finished.*changed since: .*x.jsonl. Nothing"
-    ):
-        ingest(spark, lake, landing, settings)
-    assert [newest(lake, table) for table in ("events", "duplicates", "quarantine")] == put_aside
-    file.rename(landing / "other.jsonl")
-    old.rename(file)
     one_run(spark, lake, landing, [SCORES], settings)
-    assert ids(spark, lake, "events") == ["a", "b", "beat", "c"]
-    verdict = proven(spark, lake, [SCORES], settings, audited=False)
+    assert (ids(lake, EVENT), ids(lake, DUPLICATE)) == (["a", "beat", "c", "y"], [])
+    assert reasons(lake) == Counter({"not a JSON object": 2})
+    told = {"read": "all was read", "written": "the data file was written"}[moment]
     observe(
-        "A landing file replaced between two attempts of a micro-batch, the first of which died half-way",
-        "The second attempt is refused and writes nothing: lines of the old file are put aside already, and others in their "
-        "places would count twice. With the old file back, and the new one under another name, each line is in one table once "
-        f"and {verdict.results[0].equal} settled keys agree.",
-    )
-
-
-def test_a_file_that_was_left_out_does_not_hold_up_the_batch_that_died_half_way(
-    spark: SparkSession,
-    lake: Lake,
-    landing: Path,
-    settings: Settings,
-    observe: Observe,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It had changed before it was read: no line of it was put aside, so it need not be what it was."""
-    land(landing, "x.jsonl", SOUND)
-    land(landing, "y.jsonl", ["nonsense", pop("y", 200)])
-    note_landings(lake, landing, files_per_batch=2)
-    replaced(landing)
-
-    def died(*_: object, **__: object) -> None:
-        raise RuntimeError("died here")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(speed_layer.intake, "append_events", died)
-        with pytest.raises(StreamFailed, match="died here"):
-            ingest(spark, lake, landing, settings)
-    one_run(spark, lake, landing, [SCORES], settings)
-    assert ids(spark, lake, "events") == ["a", "beat", "c", "y"]
-    observe(
-        "A landing file replaced before it was read, in a micro-batch that died half-way",
-        "The retry finishes with the files that were read; the replaced one comes with the micro-batch that notes it again. "
+        f"A landing file replaced between two attempts of a micro-batch, the first of which was killed when {told}",
+        "Nothing of the first attempt is there. The second one takes in the files that are as they were noted; the replaced one "
+        "comes with the micro-batch that notes it again: 4 events, 0 copies. "
         + agree_without_audit(spark, lake, settings),
     )
 
@@ -198,8 +159,8 @@ def test_a_file_that_grows_after_it_was_read_adds_its_new_lines_and_the_old_ones
     with (landing / "x.jsonl").open("a") as file:
         file.write(pop("new", 1100) + "\n" + heartbeat("later", 2000) + "\n")
     one_run(spark, lake, landing, [SCORES], settings)
-    assert ids(spark, lake, "events") == ["a", "b", "beat", "later", "new"]
-    assert ids(spark, lake, "duplicates") == ["a", "b", "beat"]
+    assert ids(lake, EVENT) == ["a", "b", "beat", "later", "new"]
+    assert ids(lake, DUPLICATE) == ["a", "b", "beat"]
     assert position(lake).lines == 8
     observe(
         "A landing file that grows after it was read",

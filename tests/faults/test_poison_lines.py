@@ -10,14 +10,15 @@ from pathlib import Path
 
 from deliveries import heartbeat, land, pop
 from judged_lines import REJECTED
+from logged import reasons, rows
 from observations import Observe
-from one_run import SCORES, cut_into, ids, one_run, reasons
+from one_run import SCORES, cut_into, ids, one_run
 from proof import proven
 from pyspark.sql import SparkSession
 
+from lakehouse.arrivals import EVENT, QUARANTINED
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings
-from lakehouse.tables import read_table
 from simulator.malformed import BREAKAGES
 
 CONFLICT = "copy of an event with other content"
@@ -35,14 +36,14 @@ def test_every_kind_of_bad_line_is_in_quarantine_once_and_stops_nothing(
     land(landing, "1.jsonl", [*between, heartbeat("beat", 1000)])
     one_run(spark, lake, landing, [SCORES], settings)
 
-    rows = read_table(spark, lake, "quarantine").collect()
-    raw = Counter(bytes(row.raw) for row in rows)
+    found = rows(lake, QUARANTINED, "raw", "reason")
+    raw = Counter(each for each, _ in found)
     assert raw == Counter(line if isinstance(line, bytes) else line.encode() for line in bad)
-    said = {bytes(row.raw): row.reason for row in rows}
+    said = dict(found)
     for name, (text, reason) in REJECTED.items():
         assert said[text if isinstance(text, bytes) else text.encode()] == reason, name
     assert said[pop("sound 1", 10, bubbles=99).encode()] == CONFLICT
-    assert ids(spark, lake, "events") == sorted(["beat", *(f"sound {number}" for number in range(30))])
+    assert ids(lake, EVENT) == sorted(["beat", *(f"sound {number}" for number in range(30))])
     verdict = proven(spark, lake, [SCORES], settings)
     assert sum(verdict.audit.reasons.values()) == len(bad)
     observe(
@@ -72,7 +73,7 @@ def test_a_schema_that_changes_from_file_to_file_costs_only_the_lines_that_lost_
     settings = cut_into(settings, 3)
     one_run(spark, lake, landing, [SCORES], settings, files_per_batch=2)
 
-    assert reasons(spark, lake) == Counter(
+    assert reasons(lake) == Counter(
         {
             "missing field: team_id": 1,
             "ill-typed field: bubbles (expected whole number, found string)": 1,
@@ -81,7 +82,7 @@ def test_a_schema_that_changes_from_file_to_file_costs_only_the_lines_that_lost_
         }
     )
     accepted = ["as before", "as ever", "beat", "gains", "gains more", "loses an optional field"]
-    assert ids(spark, lake, "events") == [*accepted, "retypes an unknown one"]
+    assert ids(lake, EVENT) == [*accepted, "retypes an unknown one"]
     verdict = proven(spark, lake, [SCORES], settings)
     observe(
         "A schema that gains, loses and retypes fields from file to file",

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from deliveries import heartbeat, land, pop
+from engines import Engine
+from logged import assert_whole
 from observations import Observe
 from one_run import SCORES, answer, cut_into
 from processes import environment
@@ -17,18 +19,19 @@ from pyspark.sql import SparkSession
 from struck import PATIENCE, REFUSED, begun, ingested, landed
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import boundary, changelog_name, read_kappa
 from lakehouse.commits import newest
 from lakehouse.errors import TornCommit
 from lakehouse.lake import Lake, create_lake
-from lakehouse.log import EVENTS, log_at, position
+from lakehouse.log import log_at, position
 from lakehouse.maintenance import maintain
 from lakehouse.settings import Settings, load_settings
 from reconciliation.reconcile import reconcile
 from serving.queries import Asked
 from serving.reader import Reader
-from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 
 
@@ -37,20 +40,22 @@ def settings() -> Settings:
     return cut_into(load_settings(), 1)
 
 
-@pytest.mark.chaos
-def test_the_disk_is_full_when_ingestion_commits(
-    spark: SparkSession, tmp_path: Path, settings: Settings, observe: Observe, stopwatch: Callable[[], float]
+@pytest.mark.parametrize("place", ["read", "written", "committed"])
+@pytest.mark.parametrize("engine", ["embedded", pytest.param("spark", marks=pytest.mark.chaos)])
+def test_the_disk_is_full_when_ingestion_writes(
+    tmp_path: Path, settings: Settings, engine: Engine, place: str, observe: Observe, stopwatch: Callable[[], float]
 ) -> None:
     landing, lake = landed(tmp_path / "landing"), create_lake(tmp_path / "lake")
     command = ("ingest", "--lake", lake.path, "--landing", landing, "--files-per-batch", "1")
-    said = starved(lake, command, "ingest.sidelined:events:1")
-    assert position(lake).batch == 0
+    said = starved(lake, command, f"ingest.{place}:arrivals:1", PARITY_INGESTION__ENGINE=engine)
+    assert position(lake).batch == (1 if place == "committed" else 0)
     stopwatch()
-    ingest(spark, lake, landing, settings, files_per_batch=1)
+    ingest(None, lake, landing, settings, files_per_batch=1)
     seconds = stopwatch()
-    stream(spark, lake, [SCORES], settings)
-    proven(spark, lake, [SCORES], settings)
-    observe("ingestion: the disk is full at its commit", said, seconds)
+    assert_whole(lake)
+    what = {"read": "its data file", "written": "its commit", "committed": "its index of ids"}[place]
+    then = "The log has the micro-batch." if place == "committed" else said
+    observe(f"ingestion, {engine}: the disk is full when it writes {what}", then, seconds)
 
 
 @pytest.mark.parametrize("writer", ["stream", pytest.param("batch", marks=pytest.mark.chaos)])
@@ -62,7 +67,7 @@ def test_the_disk_is_full_when_a_layer_commits(
     observe: Observe,
     stopwatch: Callable[[], float],
 ) -> None:
-    lake, _ = ingested(spark, tmp_path, settings)
+    lake, _ = ingested(tmp_path, settings)
     name, place, table = {
         "stream": ("stream", "stream.computed:team_scores:1", changelog_name(SCORES)),
         "batch": ("recompute", "recompute.computed:team_scores:0", batch_name(SCORES)),
@@ -79,9 +84,9 @@ def test_the_disk_is_full_when_a_layer_commits(
     observe(f"{writer}: the disk is full at its commit", said, seconds)
 
 
-def starved(lake: Lake, command: tuple[str | Path, ...], place: str) -> str:
+def starved(lake: Lake, command: tuple[str | Path, ...], place: str, **more: str) -> str:
     """Run the command with no room on the disk from this place on; it says so, and leaves nothing that counts."""
-    process = begun(lake, command, failpoint=f"full@{place}")
+    process = begun(lake, command, failpoint=f"full@{place}", **more)
     assert process.wait(PATIENCE) == REFUSED, process.said
     assert "StorageRefused" in process.said and "could not be written" in process.said, process.said
     assert "Traceback" not in process.said
@@ -97,7 +102,7 @@ def test_a_directory_that_cannot_be_written_to(
     """Read-only as a mount is: the mode of a directory does not hold back a superuser."""
     if shutil.which("unshare") is None or subprocess.run(["unshare", "-Urm", "true"], capture_output=True).returncode:
         pytest.skip("a mount of one's own is not allowed here")
-    lake, _ = ingested(spark, tmp_path, settings)
+    lake, _ = ingested(tmp_path, settings)
     tables = lake.path / "tables"
     command = f"{sys.executable} -m cli.main stream --lake {lake.path} --result {SCORES.name}"
     mounted = f"mount --bind {tables} {tables} && mount -o remount,ro,bind {tables} && exec {command}"
@@ -116,7 +121,7 @@ def test_a_torn_commit(
     spark: SparkSession, tmp_path: Path, settings: Settings, length: float, observe: Observe
 ) -> None:
     """No crash of a process tears one. Whoever finds one says which, and which command follows when it is put aside."""
-    lake, landing = ingested(spark, tmp_path, settings)
+    lake, landing = ingested(tmp_path, settings)
     stream(spark, lake, [SCORES], settings)
     recompute(spark, lake, SCORES, settings)
 
@@ -137,11 +142,11 @@ def test_a_torn_commit(
     put_aside(refused.value)
     stream(spark, lake, [SCORES], settings, rebuild=True)
 
-    torn(EVENTS)
+    torn(ARRIVALS)
     with pytest.raises(TornCommit, match="then `parity ingest … --rebuild`") as refused:
-        ingest(spark, lake, landing, settings)
+        ingest(None, lake, landing, settings)
     put_aside(refused.value)
-    ingest(spark, lake, landing, settings, rebuild=True)
+    ingest(None, lake, landing, settings, rebuild=True)
     stream(spark, lake, [SCORES], settings, rebuild=True)
     proven(spark, lake, [SCORES], settings)
     observe(
@@ -162,7 +167,7 @@ def test_compaction_under_those_who_hold_older_versions(
     spark: SparkSession, tmp_path: Path, settings: Settings, observe: Observe
 ) -> None:
     """A reader, a reconciliation and a stream stand at older versions when their files are replaced."""
-    lake, landing = ingested(spark, tmp_path, settings)
+    lake, landing = ingested(tmp_path, settings)
     stream(spark, lake, [SCORES], settings)
     recompute(spark, lake, SCORES, settings)
     at, pinned = boundary(lake, SCORES), position(lake).version
@@ -172,7 +177,7 @@ def test_compaction_under_those_who_hold_older_versions(
         log = log_at(spark, lake, pinned).count()
         kept = answer(spark, lake, SCORES)
         land(landing, "later.jsonl", [pop("later", 3000), pop("later-late", 65, bubbles=100), heartbeat("b", 4000)])
-        ingest(spark, lake, landing, settings)
+        ingest(None, lake, landing, settings)
         done = list(maintain(spark, lake, settings))
         assert any(each.files_before for each in done)
         assert reader.rows(subject, Asked()).rows.to_pylist() == served

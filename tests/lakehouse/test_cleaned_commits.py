@@ -15,20 +15,21 @@ from typer.testing import CliRunner
 
 from batch_layer.recompute import recompute
 from cli.main import app
+from ingestion.ingest import ingest
 from lakehouse import compaction, folding
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundaries, boundary, changelog_name, read_kappa
-from lakehouse.commits import commits, newest
+from lakehouse.commits import commits
 from lakehouse.errors import CheckpointLost, LogCompacted, NothingToCompare, ParityError
 from lakehouse.identity import live_epoch
 from lakehouse.lake import Lake, create_lake
-from lakehouse.log import DUPLICATES, EVENTS, QUARANTINE, duplicates_at, log_at, position
+from lakehouse.log import duplicates_at, log_at, position
 from lakehouse.maintenance import maintain
 from lakehouse.savepoints import take
 from lakehouse.settings import Lateness, Retention, Stream, load_settings
 from lakehouse.tables import read_table
 from reconciliation.reconcile import reconcile
 from serving.status import lake_status
-from speed_layer.ingest import ingest
 from speed_layer.restore import restore
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
@@ -92,7 +93,7 @@ def cleaned(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tu
         recompute(spark, lake, result, SETTINGS)
     take(spark, lake, "monday", [SCORES])
     before = {name: [said["version"] for said in commits(lake, name)] for name in lake.tables()}
-    tables = (EVENTS, DUPLICATES, QUARANTINE, *(changelog_name(each) for each in STREAMS))
+    tables = (ARRIVALS, *(changelog_name(each) for each in STREAMS))
     let_maintenance_clean_up(spark, lake, tables)
     for name in tables:
         assert commit_files(lake, name)[0] > max(before[name]), f"Delta has removed all that the writers of {name} said"
@@ -109,12 +110,12 @@ def copy(cleaned: tuple[Lake, Path], tmp_path: Path) -> Lake:
 def test_the_log_goes_on_where_it_stood(spark: SparkSession, cleaned: tuple[Lake, Path]) -> None:
     lake, landing = cleaned
     was = position(lake)
-    rows = read_table(spark, lake, EVENTS)
-    assert (was.batch, was.seq, was.version) == (FILES - 1, rows.count(), FILES)
+    rows = read_table(spark, lake, ARRIVALS)
+    assert (was.batch, was.arrivals, was.version) == (FILES - 1, rows.count(), FILES)
     assert (was.duplicates, was.quarantined) == (FILES - 1, FILES)
     assert log_at(spark, lake, was.version).count() == was.seq
-    assert duplicates_at(spark, lake, newest(lake, DUPLICATES)).count() == was.duplicates
-    with pytest.raises(NothingToCompare, match=f"events in {lake.path} said at version 1 is no longer known"):
+    assert duplicates_at(spark, lake, was.version).count() == was.duplicates
+    with pytest.raises(NothingToCompare, match=f"arrivals in {lake.path} said at version 1 is no longer known"):
         position(lake, 1)
     standing = lake_status(lake, STREAMS)["layers"]
     assert {each["lag_events"] for each in standing if each["log_version"] is not None} == {0}
@@ -125,9 +126,8 @@ def test_the_log_goes_on_where_it_stood(spark: SparkSession, cleaned: tuple[Lake
     now = position(lake)
     assert (now.seq, now.duplicates) == (was.seq + 4, was.duplicates + 2)
     assert now.high_water is not None and was.high_water is not None and now.high_water > was.high_water
-    assert [row.seq for row in read_table(spark, lake, EVENTS).select("seq").orderBy("seq").collect()] == list(
-        range(1, now.seq + 1)
-    )
+    log = log_at(spark, lake, now.version).select("seq").orderBy("seq").collect()
+    assert [row.seq for row in log] == list(range(1, now.seq + 1))
 
     stream(spark, lake, STREAMS, SETTINGS)
     for result in STREAMS:
@@ -139,8 +139,8 @@ def test_the_log_goes_on_where_it_stood(spark: SparkSession, cleaned: tuple[Lake
     for number in range(FILES + 1, FILES + 3):
         deliver(landing, number)
     ingest(spark, lake, landing, SETTINGS, files_per_batch=1)
-    let_maintenance_clean_up(spark, lake, [EVENTS])
-    assert commit_files(lake, EVENTS)[0] > position(lake).version
+    let_maintenance_clean_up(spark, lake, [ARRIVALS])
+    assert commit_files(lake, ARRIVALS)[0] > position(lake).version
     for result in STREAMS:
         with pytest.raises(LogCompacted, match=f"from version {now.version + 1} on"):
             stream(spark, lake, [result], SETTINGS)
@@ -170,9 +170,9 @@ def test_a_log_that_another_tool_has_maintained_recovers_its_position_from_its_r
 ) -> None:
     monkeypatch.chdir(tmp_path)
     was = position(copy)
-    let_the_horizon_pass(spark, copy, [EVENTS])
-    spark.sql(f"alter table delta.`{copy.table(EVENTS)}` set tblproperties ('by' = 'somebody else')")
-    assert list(commits(copy, EVENTS)) == []
+    let_the_horizon_pass(spark, copy, [ARRIVALS])
+    spark.sql(f"alter table delta.`{copy.table(ARRIVALS)}` set tblproperties ('by' = 'somebody else')")
+    assert list(commits(copy, ARRIVALS)) == []
     with pytest.raises(ParityError, match="numbered from 1 again.*--recover-position"):
         stream(spark, copy, [SCORES], SETTINGS)
     command = ["maintain", "--lake", str(copy.path), "--recover-position"]
@@ -180,7 +180,7 @@ def test_a_log_that_another_tool_has_maintained_recovers_its_position_from_its_r
     assert done.exit_code == 0, done.output
     now = position(copy)
     assert (now.seq, now.high_water, now.batch) == (was.seq, was.high_water, was.batch)
-    assert (now.duplicates, now.quarantined) == (was.duplicates, was.quarantined)
+    assert (now.arrivals, now.duplicates, now.quarantined) == (was.arrivals, was.duplicates, was.quarantined)
     again = CliRunner().invoke(app, command)
     assert again.exit_code == 2 and "is known" in " ".join(again.output.split())
     assert log_at(spark, copy, now.version).count() == now.seq

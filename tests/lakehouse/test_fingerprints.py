@@ -105,8 +105,9 @@ def test_a_change_of_what_a_result_imports_changes_it(source: Path, module: str,
 @pytest.mark.parametrize(
     ("module", "before", "after"),
     [
-        ("clock", "F.abs(error) >", "F.abs(error) >="),
-        ("arrival", "> 1", "> 2"),
+        ("lines/judge", "np.abs(error) >", "np.abs(error) >="),
+        ("lines/sequence", "first & ~found[which]", "first"),
+        ("lines/hashes", "sha256(key + event_id)", "sha256(event_id)"),
         ("kinds/league_changed", '"league"', '"liga"'),
     ],
 )

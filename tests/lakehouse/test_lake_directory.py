@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lakehouse.errors import NotALake
-from lakehouse.lake import MARKER, create_lake, open_lake, write_json
+from lakehouse.lake import FORMAT, MARKER, create_lake, open_lake, write_json
 
 
 def content(directory: Path) -> dict[str, bytes | None]:
@@ -71,12 +71,12 @@ def test_a_file_is_refused_and_left_alone(tmp_path: Path) -> None:
     assert file.read_text() == "mine"
 
 
-@pytest.mark.parametrize("found", [1, 3, "2", None])
+@pytest.mark.parametrize("found", [1, FORMAT - 1, FORMAT + 1, str(FORMAT), None])
 def test_a_lake_of_another_format_is_refused(tmp_path: Path, found: object) -> None:
     create_lake(tmp_path / "lake")
     (tmp_path / "lake" / MARKER).write_text(json.dumps({"format": found}))
     for opened in (open_lake, create_lake):
-        with pytest.raises(NotALake, match=f"format {found!r}; this Parity reads format 2"):
+        with pytest.raises(NotALake, match=f"format {found!r}; this Parity reads format {FORMAT}"):
             opened(tmp_path / "lake")
 
 

@@ -1,18 +1,20 @@
-"""The order of arrival of landing files, and their lines: decided once, whatever the names and however Spark reads them."""
+"""The order of arrival of landing files and of their lines: decided once, whatever the names and however they are cut."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from deliveries import START, heartbeat, land, note_landings, pop
-from pyspark.sql import DataFrame, Row, SparkSession
 
+from ingestion.blocks import BYTES, cut
+from ingestion.judging import judged_here, with_origin
+from ingestion.rules import rules_of
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
 from lakehouse.landings import landed, manifests
+from lakehouse.settings import Settings
 from reconciliation.audit import landed_in
-from speed_layer.lines import numbered, read_lines
+from transformations.durations import to_millis
 
 LINE = heartbeat("e", 0)
 ODD_NAMES = [
@@ -24,9 +26,13 @@ ODD_NAMES = [
     "plus+and#hash.jsonl",
     "a;b=c&d.jsonl",
     "line\nbreak.jsonl",
+    "2026-03-01T10:00:00Z.jsonl",
+    "scheme://host:1.jsonl".replace("/", "|"),
 ]
 PATTERNS = ["a[1].jsonl", "star*.jsonl", "what?.jsonl", "{a,b}.jsonl", "back\\slash.jsonl"]
 """Names that Hadoop would take for patterns."""
+SIZES = [1, 64, 300, 4096, BYTES]
+"""Bytes of a block: a line each, some lines, several files."""
 
 
 def noted(lake: Lake) -> list[list[str]]:
@@ -128,92 +134,87 @@ def test_an_empty_landing_directory_gives_no_manifest(lake: Lake, landing: Path)
     assert noted(lake) == []
 
 
-def in_order(landing: Path) -> list[Row]:
-    return [Row(path=file.path, place=file.place) for file in landed(landing)]
+@pytest.fixture(params=SIZES, ids="blocks of {}".format)
+def size(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
 
 
-def read(spark: SparkSession, landings: list[Row]) -> DataFrame:
-    return numbered(read_lines(spark, landings, batch=0, ingested_at=START))
+def read(lake: Lake, landing: Path, settings: Settings, size: int = BYTES) -> list[tuple[str, int, bytes]]:
+    """The lines of all files as ingestion reads them: file, number and bytes."""
+    blocks, rules, at = cut(landed(landing), size=size), rules_of(lake, settings), to_millis(START)
+    tables = with_origin(blocks, judged_here(blocks, rules, at), batch=0, rules=rules, ingested_at=at)
+    columns = ("file", "line", "raw")
+    return [row for table in tables for row in zip(*(table[name].to_pylist() for name in columns), strict=True)]
 
 
-def lines_of(spark: SparkSession, landing: Path, names: list[str]) -> list[tuple[str, int, str]]:
-    """Let files of these names land, with two lines each, and read them."""
+def land_two_lines_each(landing: Path, names: list[str]) -> list[tuple[str, int, bytes]]:
+    """Let files of these names land; returns their lines."""
     for number, name in enumerate(names):
         land(landing, name, [f"{number}/1", f"{number}/2"])
-    rows = read(spark, in_order(landing)).orderBy("place", "line").collect()
-    return [(row.file, row.line, row.value) for row in rows]
+    return [(name, line, f"{number}/{line}".encode()) for number, name in enumerate(names) for line in (1, 2)]
 
 
-def right_lines(names: list[str]) -> list[tuple[str, int, str]]:
-    return [(name, line, f"{number}/{line}") for number, name in enumerate(names) for line in (1, 2)]
-
-
-def test_files_with_odd_names_are_read_each_for_itself(spark: SparkSession, tmp_path: Path) -> None:
-    landing = tmp_path / "odd 100% ü"
+def test_files_with_odd_names_are_read_each_for_itself(
+    lake: Lake, tmp_path: Path, settings: Settings, size: int
+) -> None:
+    landing = tmp_path / "odd 100% ü: [new]"
     landing.mkdir()
-    assert lines_of(spark, landing, ODD_NAMES) == right_lines(ODD_NAMES)
+    assert land_two_lines_each(landing, ODD_NAMES) == read(lake, landing, settings, size)
 
 
 def test_names_that_look_like_patterns_are_names_and_their_neighbours_are_read_once(
-    spark: SparkSession, landing: Path
+    lake: Lake, landing: Path, settings: Settings
 ) -> None:
     names = ["a1.jsonl", *PATTERNS, "starfish.jsonl", "a.jsonl"]
-    assert lines_of(spark, landing, names) == right_lines(names)
+    assert land_two_lines_each(landing, names) == read(lake, landing, settings)
 
 
-def test_a_directory_whose_name_looks_like_a_pattern_is_read_once(spark: SparkSession, tmp_path: Path) -> None:
-    landing = tmp_path / "landing [new]"
-    landing.mkdir()
-    assert lines_of(spark, landing, ["a.jsonl", "b.jsonl"]) == right_lines(["a.jsonl", "b.jsonl"])
-
-
-def test_a_file_with_a_colon_in_its_name_is_refused_by_name(landing: Path) -> None:
-    land(landing, "2026-03-01T10:00:00Z.jsonl", ["{}"])
-    with pytest.raises(ParityError, match="with a colon in its name: .*2026-03-01T10:00:00Z.jsonl. Rename it"):
-        landed(landing)
-
-
-def test_a_file_that_is_gone_before_it_was_read_is_named(spark: SparkSession, landing: Path) -> None:
+def test_a_file_that_is_gone_before_it_was_read_is_named(landing: Path) -> None:
     land(landing, "a.jsonl", [LINE])
-    noted_then = in_order(landing)
+    noted_then = landed(landing)
     (landing / "a.jsonl").unlink()
     with pytest.raises(ParityError, match=r"gone before they were read: .*/a.jsonl"):
-        read(spark, noted_then)
+        cut(noted_then)
 
 
-@pytest.fixture
-def small_blocks(spark: SparkSession) -> Iterator[None]:
-    """Files are read in blocks of 64 bytes, packed into partitions by size and not by order."""
-    changed = {"spark.sql.files.maxPartitionBytes": "64", "spark.sql.files.openCostInBytes": "16"}
-    before = {name: spark.conf.get(name) for name in changed}
-    for name, value in changed.items():
-        spark.conf.set(name, value)
-    yield
-    for name, value in before.items():
-        spark.conf.set(name, value)
-
-
-@pytest.mark.usefixtures("small_blocks")
-def test_lines_keep_their_numbers_where_files_are_split(spark: SparkSession, landing: Path) -> None:
-    lengths = {"long.jsonl": 40, "longer.jsonl": 60, "short.jsonl": 2}
+def test_lines_keep_their_numbers_where_files_are_split_and_where_several_share_a_block(
+    lake: Lake, landing: Path, settings: Settings, size: int
+) -> None:
+    lengths = {"long.jsonl": 40, "empty.jsonl": 0, "longer.jsonl": 60, "short.jsonl": 2, "one.jsonl": 1, "two.jsonl": 2}
     for name, lines in lengths.items():
-        # Lines of uneven length, some of them longer than a block.
+        # Lines of uneven length, some of them longer than a block, some empty.
         land(landing, name, [f"{name} {number} " + "x" * (number * 37 % 90) for number in range(1, lines + 1)])
-    rows = read(spark, in_order(landing)).orderBy("place", "line").collect()
-    found = [(row.file, row.line, *row.value.split()[:2]) for row in rows]
+    found = [(file, line, *raw.decode().split()[:2]) for file, line, raw in read(lake, landing, settings, size)]
     assert found == [
         (name, number, name, str(number)) for name, lines in lengths.items() for number in range(1, lines + 1)
     ]
 
 
-@pytest.mark.usefixtures("small_blocks")
-def test_the_small_blocks_do_split_a_file(spark: SparkSession, landing: Path) -> None:
+def test_the_sizes_do_split_a_file_and_do_put_several_into_a_block(landing: Path) -> None:
     """Without this the test above would prove nothing."""
-    file = land(landing, "long.jsonl", ["x" * 50] * 20)
-    assert spark.read.text(str(file)).selectExpr("_metadata.file_block_start as block").distinct().count() > 5
+    for name in ("long.jsonl", "short.jsonl"):
+        land(landing, name, ["x" * 50] * 20)
+    files = landed(landing)
+    assert [len(cut(files, size=size)) for size in SIZES] == [40, 20, 8, 1, 1]
+    assert {len(block) for block in cut(files, size=4096)} == {2}
+    for size in (*SIZES, 51, 52, 102, 1019, 1020, 1021):
+        pieces = [piece for block in cut(files, size=size) for piece in block]
+        for file in files:
+            own = [piece for piece in pieces if piece.path == file.path]
+            assert [each.start for each in own] == [0, *(each.end for each in own[:-1])] and own[-1].end == file.size
+            content = Path(file.path).read_bytes()
+            assert all(content[: each.end].endswith(b"\n") for each in own), "a block ends with a line"
 
 
-def test_the_bytes_of_a_line_are_those_of_the_file(spark: SparkSession, landing: Path) -> None:
+def test_a_line_that_is_longer_than_what_is_scanned_at_once_stays_whole(
+    lake: Lake, landing: Path, settings: Settings
+) -> None:
+    lines = ["a" * 200_000, "b", "c" * 70_000]
+    land(landing, "long lines.jsonl", lines)
+    assert [raw.decode() for *_, raw in read(lake, landing, settings, 1000)] == lines
+
+
+def test_the_bytes_of_a_line_are_those_of_the_file(lake: Lake, landing: Path, settings: Settings, size: int) -> None:
     sent = [
         b"\xff\xfe",
         b"with CR\r",
@@ -224,25 +225,24 @@ def test_the_bytes_of_a_line_are_those_of_the_file(spark: SparkSession, landing:
         b"\xef\xbb\xbfinside",
     ]
     land(landing, "bytes.jsonl", [b"first", *sent])
-    rows = read(spark, in_order(landing)).orderBy("line").selectExpr("cast(value as binary) as bytes").collect()
-    assert [bytes(row.bytes) for row in rows] == [b"first", *sent]
+    assert [raw for *_, raw in read(lake, landing, settings, size)] == [b"first", *sent]
 
 
-def test_a_last_line_without_line_feed_is_a_line_and_an_empty_file_has_none(spark: SparkSession, landing: Path) -> None:
+def test_a_last_line_without_line_feed_is_a_line_and_an_empty_file_has_none(
+    lake: Lake, landing: Path, settings: Settings, size: int
+) -> None:
     (landing / "unfinished.jsonl").write_bytes(b"one\ntwo")
     (landing / "empty.jsonl").touch()
-    rows = read(spark, in_order(landing)).orderBy("line").collect()
-    assert [(row.file, row.line, row.value) for row in rows] == [
-        ("unfinished.jsonl", 1, "one"),
-        ("unfinished.jsonl", 2, "two"),
-    ]
+    assert read(lake, landing, settings, size) == [("unfinished.jsonl", 1, b"one"), ("unfinished.jsonl", 2, b"two")]
 
 
 def test_a_byte_order_mark_at_the_start_of_a_file_is_no_part_of_its_first_line(
-    spark: SparkSession, landing: Path
+    lake: Lake, landing: Path, settings: Settings, size: int
 ) -> None:
-    """Spark's reader strips it, and the audit, which counts by other code, has to read the same line."""
-    land(landing, "bom.jsonl", [b"\xef\xbb\xbf" + pop("a", 1).encode()])
-    [row] = read(spark, in_order(landing)).selectExpr("cast(value as binary) as bytes").collect()
-    assert bytes(row.bytes) == pop("a", 1).encode()
-    assert landed_in(landing / "bom.jsonl") == {"2026-03-01T10:00Z": 1}
+    """The audit, which counts by other code, has to read the same line."""
+    land(landing, "bom.jsonl", [b"\xef\xbb\xbf" + pop("a", 1).encode(), b"\xef\xbb\xbf"])
+    land(landing, "only a mark.jsonl", [])
+    (landing / "only a mark.jsonl").write_bytes(b"\xef\xbb\xbf")
+    [(_, _, first), (_, _, second)] = read(lake, landing, settings, size)
+    assert (first, second) == (pop("a", 1).encode(), b"\xef\xbb\xbf")
+    assert landed_in(landing / "bom.jsonl") == {"2026-03-01T10:00Z": 1, "unreadable": 1}

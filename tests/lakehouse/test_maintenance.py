@@ -21,7 +21,9 @@ from typer.testing import CliRunner
 
 from batch_layer.recompute import recompute
 from cli.main import app
+from ingestion.ingest import ingest
 from lakehouse import compaction, folding
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import Boundary, boundaries, boundary, changelog_name, read_changelog, read_kappa
 from lakehouse.commits import commits, newest
 from lakehouse.compaction import maintenance_session, properties, vacuum
@@ -30,7 +32,7 @@ from lakehouse.folding import fold
 from lakehouse.identity import live_epoch, note_replay
 from lakehouse.lake import Lake, create_lake, open_lake
 from lakehouse.locks import exclusive
-from lakehouse.log import EVENTS, first_streamable, log_at, newest_version, position
+from lakehouse.log import first_streamable, log_at, newest_version, position
 from lakehouse.maintenance import Upkeep, maintain
 from lakehouse.settings import Lateness, Retention, Settings, Stream, load_settings
 from lakehouse.tables import read_table
@@ -40,7 +42,6 @@ from reconciliation.pins import pin
 from reconciliation.reconcile import reconcile
 from reconciliation.verdict import Verdict
 from serving.status import lake_status
-from speed_layer.ingest import ingest
 from speed_layer.replay import replay
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
@@ -142,7 +143,7 @@ def by_table(done: Iterator[Upkeep]) -> dict[str, Upkeep]:
 def revised_lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """Late events have revised what was settled, before the fold point and after it. Tests take copies."""
     lake = create_lake(tmp_path_factory.mktemp("revised") / "lake")
-    write_log(spark, lake, REVISED, horizon=SETTINGS.retention.horizon)
+    write_log(lake, REVISED, horizon=SETTINGS.retention.horizon)
     stream(spark, lake, FOLDED, SETTINGS)
     return lake
 
@@ -155,7 +156,7 @@ def revisions(revised_lake: Lake, tmp_path: Path) -> Lake:
 @pytest.fixture(scope="module")
 def pulse_lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     lake = create_lake(tmp_path_factory.mktemp("pulse") / "lake")
-    write_log(spark, lake, PULSE, horizon=IN_ONE.retention.horizon)
+    write_log(lake, PULSE, horizon=IN_ONE.retention.horizon)
     stream(spark, lake, [SCORES], IN_ONE)
     return lake
 
@@ -195,7 +196,7 @@ def test_every_view_from_the_fold_on_is_what_it_was_and_the_stream_goes_on(
         boundary(revisions, SCORES, FOLD_POINT - 1)
 
     more = [Arrival("more", 140_000, "red", "bob", 5), Arrival("late once more", 4_700, "blue", "alice", 11)]
-    write_log(spark, revisions, [*REVISED, more], horizon=SETTINGS.retention.horizon)
+    write_log(revisions, [*REVISED, more], horizon=SETTINGS.retention.horizon)
     assert_agrees(spark, revisions, FOLDED, SETTINGS)
 
 
@@ -213,8 +214,8 @@ def assert_agrees(spark: SparkSession, lake: Lake, results: list[Result], settin
 def test_a_compaction_is_no_news_for_anybody(spark: SparkSession, small: Lake) -> None:
     events = log_at(spark, small, 5).count()
     done = by_table(maintain(spark, small, IN_ONE))
-    assert (done[EVENTS].files_before, done[EVENTS].files_after) == (10, 1)
-    assert newest_version(small) == 10 < newest(small, EVENTS)
+    assert (done[ARRIVALS].files_before, done[ARRIVALS].files_after) == (10, 1)
+    assert newest_version(small) == 10 < newest(small, ARRIVALS)
     assert log_at(spark, small, 5).count() == events
     for _ in range(2):
         assert [layer["lag_versions"] for layer in lake_status(small, [SCORES])["layers"][:1]] == [0]
@@ -241,13 +242,13 @@ def test_what_is_beyond_the_horizon_goes_and_the_answers_stay(spark: SparkSessio
     list(maintain(spark, small, IN_ONE))
     done = by_table(maintain(spark, small, IN_ONE))
     assert all(each.files_vacuumed == 0 for each in done.values())
-    assert stored(small, EVENTS) == 11, "within the horizon the old files stay"
-    tables = {EVENTS, "batch_team_scores@1"}
+    assert stored(small, ARRIVALS) == 11, "within the horizon the old files stay"
+    tables = {ARRIVALS, "batch_team_scores@1"}
     for table in tables:
         let_the_horizon_pass(spark, small, table)
     done = by_table(maintain(spark, small, IN_ONE))
     assert {name for name, each in done.items() if each.files_vacuumed} == tables
-    assert stored(small, EVENTS) == 1
+    assert stored(small, ARRIVALS) == 1
     assert log_at(spark, small, 5).count() == 5
     verdict = reconcile(spark, small, [SCORES], IN_ONE)
     assert verdict.results[0].differing == 0 and verdict.results[0].equal > 1
@@ -267,17 +268,17 @@ def test_what_is_beyond_the_horizon_goes_and_the_answers_stay(spark: SparkSessio
 
 
 def test_the_log_keeps_what_a_live_version_or_a_savepoint_has_yet_to_read(spark: SparkSession, small: Lake) -> None:
-    write_log(spark, small, [*PULSE, [Arrival("new", 200_000)]], horizon=IN_ONE.retention.horizon)
+    write_log(small, [*PULSE, [Arrival("new", 200_000)]], horizon=IN_ONE.retention.horizon)
     list(maintain(spark, small, IN_ONE))
-    let_the_horizon_pass(spark, small, EVENTS)
+    let_the_horizon_pass(spark, small, ARRIVALS)
     done = by_table(maintain(spark, small, IN_ONE))
-    assert (done[EVENTS].needed_by, done[EVENTS].files_vacuumed) == (("team_scores@1",), 0)
+    assert (done[ARRIVALS].needed_by, done[ARRIVALS].files_vacuumed) == (("team_scores@1",), 0)
     stream(spark, small, [SCORES], IN_ONE)
     save(small, "friday", {SCORES.id: {"epoch": 1, "log_version": 7}})
     done = by_table(maintain(spark, small, IN_ONE))
-    assert (done[EVENTS].needed_by, done[EVENTS].files_vacuumed) == (("savepoint friday",), 0)
+    assert (done[ARRIVALS].needed_by, done[ARRIVALS].files_vacuumed) == (("savepoint friday",), 0)
     (small.path / "savepoints" / "friday.json").unlink()
-    assert by_table(maintain(spark, small, IN_ONE))[EVENTS].files_vacuumed == 11
+    assert by_table(maintain(spark, small, IN_ONE))[ARRIVALS].files_vacuumed == 11
 
 
 def save(lake: Lake, name: str, streams: dict[str, dict[str, int]]) -> None:
@@ -298,7 +299,7 @@ def test_rows_of_a_dead_epoch_go_unless_a_savepoint_names_it_and_a_replay_is_lef
     spark: SparkSession, small: Lake
 ) -> None:
     stream(spark, small, [SCORES], IN_ONE, rebuild=True)
-    write_log(spark, small, [*PULSE, [Arrival("far", 900_000)]], horizon=IN_ONE.retention.horizon)
+    write_log(small, [*PULSE, [Arrival("far", 900_000)]], horizon=IN_ONE.retention.horizon)
     stream(spark, small, [SCORES], IN_ONE)
     assert epochs(spark, small) == {1: 10, 2: 11}
     save(small, "friday", {SCORES.id: {"epoch": 1, "log_version": 10}})
@@ -356,7 +357,7 @@ def test_each_commit_is_made_under_the_lock_of_its_table(
     list(maintain(spark, revisions, SETTINGS))
     made = {name: version - before[name] for name, version in versions_of_tables(revisions).items()}
     assert made == {name: locked[name] for name in made}
-    assert made[EVENTS] and all(made[changelog_name(each)] for each in FOLDED)
+    assert made[ARRIVALS] and all(made[changelog_name(each)] for each in FOLDED)
 
 
 class Enough(Exception):
@@ -420,13 +421,13 @@ def test_a_stream_and_the_ingestion_go_on_while_maintenance_runs(
     assert not failures, failures
     assert _all_done(runs, results)
     verdict = assert_agrees(spark, lake, results, IN_ONE)
-    assert position(lake).seq == 4 * next(numbers) == read_table(spark, lake, EVENTS).count()
+    assert position(lake).seq == 4 * next(numbers) == read_table(spark, lake, ARRIVALS).count()
     assert verdict.exit_code == 0 and all(each.equal > 5 for each in verdict.results)
 
 
 def _all_done(runs: list[dict[str, Upkeep]], results: list[Result]) -> bool:
     """Whether the log has been compacted more than once, and each changelog folded."""
-    compactions = sum(run[EVENTS].files_after < run[EVENTS].files_before for run in runs)
+    compactions = sum(run[ARRIVALS].files_after < run[ARRIVALS].files_before for run in runs)
     folded = {name for run in runs for name, each in run.items() if each.rows_folded > 0}
     return compactions > 1 and folded >= {changelog_name(each) for each in results}
 
@@ -452,7 +453,12 @@ def test_the_command_tells_what_it_did(small: Lake, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["maintain", "--lake", str(small.path), "--format", "json"])
     assert done.exit_code == 0, done.output
+    assert "Removed the reports of 0 reconciliations and 0 validations that are older than 90 days" in done.stderr
     found = {each["table"]: each for each in json.loads(done.stdout)}
-    assert (found[EVENTS]["files_before"], found[EVENTS]["files_after"], found[EVENTS]["needed_by"]) == (10, 1, [])
+    assert (found[ARRIVALS]["files_before"], found[ARRIVALS]["files_after"], found[ARRIVALS]["needed_by"]) == (
+        10,
+        1,
+        [],
+    )
     text = CliRunner().invoke(app, ["maintain", "--lake", str(small.path)]).stdout.split()
-    assert text[:3] == ["table", "files", "before"] and text[text.index(EVENTS) + 1 :][:4] == ["1", "1", "0", "0"]
+    assert text[:3] == ["table", "files", "before"] and text[text.index(ARRIVALS) + 1 :][:4] == ["1", "1", "0", "0"]

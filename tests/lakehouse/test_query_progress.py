@@ -10,6 +10,7 @@ import pytest
 from deliveries import heartbeat, land, pop
 from pyspark.sql import DataFrame, SparkSession
 
+from ingestion.ingest import ingest
 from lakehouse.errors import StreamFailed
 from lakehouse.lake import Lake
 from lakehouse.log import position
@@ -17,7 +18,6 @@ from lakehouse.progress import BUCKETS, Progress, note_progress, progress
 from lakehouse.queries import LENGTHS_KEPT, Query, run
 from lakehouse.runs import runs
 from lakehouse.settings import Settings, Stream
-from speed_layer.ingest import ingest
 
 OFTEN = timedelta(milliseconds=100)
 

@@ -15,10 +15,11 @@ from lakehouse.batches import Interval, batch_name, coverage, run_at, with_run
 from lakehouse.carrying import carried_on, said_at
 from lakehouse.changelogs import boundaries, changelog_name, folded_until
 from lakehouse.commits import commits, committed_at, lasting, newest_at
+from lakehouse.control import CONTROL
 from lakehouse.errors import Forgotten, PositionForgotten, VersionRefused
 from lakehouse.identity import begun_epoch, live_epoch, unused_epoch
 from lakehouse.lake import Lake
-from lakehouse.log import EVENTS, Position, known_version, newest_version, position
+from lakehouse.log import Position, known_version, newest_version, position
 from lakehouse.needs import anchors
 from lakehouse.notes import edited
 from lakehouse.versions import forced_swap, make_live
@@ -43,8 +44,9 @@ def commit(lake: Lake, name: str, said: Mapping[str, Any] | None = None, *, oper
 
 def ingested(lake: Lake, name: str, batch: int, *, events: int = 10, rejected: int = 1) -> int:
     at = position_of(lake, name)
-    said = {"batch": batch, "seq": at + events, "high_water": to_millis(START) + batch, "duplicates": batch}
-    return commit(lake, name, {**said, "quarantined": rejected * (batch + 1)})
+    counts = {"seq": at + events, "arrivals": at + events, "duplicates": batch, "quarantined": rejected * (batch + 1)}
+    said = {"batch": batch, "high_water": to_millis(START) + batch, **counts, "requeued": 0, "token": f"of {batch}"}
+    return commit(lake, name, said)
 
 
 def position_of(lake: Lake, name: str) -> int:
@@ -65,9 +67,9 @@ def cleaned(lake: Lake, name: str, *, before: int) -> None:
 @pytest.fixture
 def log(lake: Lake) -> Lake:
     """Seven micro-batches in versions 1 to 7."""
-    commit(lake, EVENTS)
+    commit(lake, ARRIVALS)
     for batch in range(7):
-        ingested(lake, EVENTS, batch)
+        ingested(lake, ARRIVALS, batch)
     return lake
 
 
@@ -75,12 +77,12 @@ def test_a_position_outlives_its_commit_through_any_number_of_maintenances(log: 
     was = position(log)
     assert (was.version, was.seq, was.batch, was.duplicates, was.quarantined) == (7, 70, 6, 6, 7)
     for _ in range(3):
-        last = maintained(log, EVENTS)
-        cleaned(log, EVENTS, before=last)
+        last = maintained(log, ARRIVALS)
+        cleaned(log, ARRIVALS, before=last)
         assert (position(log), newest_version(log)) == (was, 7)
         assert position(log, last) == was, "a commit of maintenance has no events"
-        assert committed_at(log, EVENTS, 7) == from_millis(7_000)
-    ingested(log, EVENTS, 7)
+        assert committed_at(log, ARRIVALS, 7) == from_millis(7_000)
+    ingested(log, ARRIVALS, 7)
     now = position(log)
     assert (now.seq, now.batch, position(log, now.version - 1)) == (80, 7, was)
 
@@ -88,47 +90,47 @@ def test_a_position_outlives_its_commit_through_any_number_of_maintenances(log: 
 def test_what_lies_between_the_carried_is_refused_and_not_made_up(log: Lake) -> None:
     fourth = position(log, 4)
     for _ in range(2):
-        cleaned(log, EVENTS, before=maintained(log, EVENTS, anchors=(4,)))
+        cleaned(log, ARRIVALS, before=maintained(log, ARRIVALS, anchors=(4,)))
         assert (position(log, 4), position(log, 7).seq) == (fourth, 70)
         assert (position(log, 0).seq, position(log, -1).seq) == (0, 0)
         for gone in (1, 3, 5, 6):
             with pytest.raises(Forgotten, match=f"said at version {gone} is no longer known.*horizon.*later version"):
                 position(log, gone)
     with pytest.raises(Forgotten, match="at 1970-01-01T00:00:05.000Z is no longer known"):
-        newest_at(log, EVENTS, from_millis(5_000))
+        newest_at(log, ARRIVALS, from_millis(5_000))
 
 
 def test_a_version_between_two_commits_of_ingestion_is_known_from_the_first_of_them(log: Lake) -> None:
-    between = maintained(log, EVENTS)
-    ingested(log, EVENTS, 7)
+    between = maintained(log, ARRIVALS)
+    ingested(log, ARRIVALS, 7)
     after = position(log)
-    cleaned(log, EVENTS, before=maintained(log, EVENTS, anchors=(between,)))
+    cleaned(log, ARRIVALS, before=maintained(log, ARRIVALS, anchors=(between,)))
     assert (position(log, between).seq, position(log)) == (70, after)
     with pytest.raises(Forgotten):
         position(log, 6)
 
 
 def test_a_log_that_has_forgotten_where_it_stands_is_refused_with_the_way_out(log: Lake) -> None:
-    cleaned(log, EVENTS, before=commit(log, EVENTS, operation="OPTIMIZE"))  # by somebody who carries nothing on
+    cleaned(log, ARRIVALS, before=commit(log, ARRIVALS, operation="OPTIMIZE"))  # by somebody who carries nothing on
     for asks in (newest_version, position, lambda lake: known_version(lake, None, option="--log-version")):
         with pytest.raises(PositionForgotten, match="numbered from 1 again.*maintain --lake .* --recover-position`"):
             asks(log)
 
 
 def test_a_log_without_events_is_not_taken_for_one_that_has_forgotten(lake: Lake) -> None:
-    commit(lake, EVENTS)
+    commit(lake, ARRIVALS)
     assert (position(lake).seq, newest_version(lake)) == (0, 0)
 
 
 def test_a_version_whose_commit_is_gone_is_read_in_the_newest(log: Lake) -> None:
-    maintenance = maintained(log, EVENTS)
-    assert [lasting(log, EVENTS, version) for version in (3, 7, maintenance)] == [maintenance] * 3
-    last = commit(log, EVENTS, carried_on(log, EVENTS), operation="SET TBLPROPERTIES")
-    cleaned(log, EVENTS, before=last)
-    assert lasting(log, EVENTS, 7) == last
-    ingested(log, EVENTS, 7)
-    (Path(log.table(EVENTS)) / "_delta_log" / f"{last:020d}.checkpoint.parquet").touch()
-    assert (lasting(log, EVENTS, 7), lasting(log, EVENTS, last), lasting(log, EVENTS, last + 1)) == (
+    maintenance = maintained(log, ARRIVALS)
+    assert [lasting(log, ARRIVALS, version) for version in (3, 7, maintenance)] == [maintenance] * 3
+    last = commit(log, ARRIVALS, carried_on(log, ARRIVALS), operation="SET TBLPROPERTIES")
+    cleaned(log, ARRIVALS, before=last)
+    assert lasting(log, ARRIVALS, 7) == last
+    ingested(log, ARRIVALS, 7)
+    (Path(log.table(ARRIVALS)) / "_delta_log" / f"{last:020d}.checkpoint.parquet").touch()
+    assert (lasting(log, ARRIVALS, 7), lasting(log, ARRIVALS, last), lasting(log, ARRIVALS, last + 1)) == (
         last + 1,
         last,
         last + 1,
@@ -213,9 +215,9 @@ def standing(lake: Lake, number: int, *, log: int, reached: int) -> None:
 def test_a_swap_compares_how_far_versions_have_come_and_not_the_versions_of_two_logs(
     log: Lake, live: tuple[int, int], beside: tuple[int, int], second_log: list[int], behind: bool
 ) -> None:
-    commit(log, "events@2")
+    commit(log, f"{ARRIVALS}@2")
     for batch in second_log:
-        ingested(log, "events@2", batch)
+        ingested(log, f"{ARRIVALS}@2", batch)
     for number, (of_log, reached) in enumerate((live, beside), start=1):
         standing(log, number, log=of_log, reached=reached)
     new = replace(SCORES, version=2)
@@ -240,8 +242,8 @@ def test_the_log_is_anchored_where_versions_begin_and_stand(log: Lake) -> None:
     commit(log, batch_name(SCORES))
     run = run_at(Interval(), Position(6, high_water=START), 6).as_dict()
     commit(log, batch_name(SCORES), {**run, "covered": [run]})
-    assert anchors(log, EVENTS) == {2, 4, 5, 6}
-    commit(log, ARRIVALS)
-    commit(log, ARRIVALS, {"batch": 0, "log_version": 1, "duplicates_version": 3})
-    assert (anchors(log, EVENTS), anchors(log, "duplicates")) == ({1, 2, 4, 5, 6}, {3})
-    assert anchors(replace(log, log=2), "events@2") == set()
+    assert anchors(log, ARRIVALS) == {2, 4, 5, 6}
+    commit(log, CONTROL)
+    commit(log, CONTROL, {"batch": 0, "log_version": 1})
+    assert anchors(log, ARRIVALS) == {1, 2, 4, 5, 6}
+    assert anchors(replace(log, log=2), "arrivals@2") == set()

@@ -81,9 +81,9 @@ def streamed(
     """The stream runs over a part of the log, dies in the rest at a drawn moment, and is started again."""
     horizon = chosen.retention.horizon
     first = rng.randint(1, len(log) - 1)
-    write_log(spark, lake, log[:first], horizon=horizon)
+    write_log(lake, log[:first], horizon=horizon)
     stream(spark, lake, results, chosen)
-    write_log(spark, lake, log, horizon=horizon)
+    write_log(lake, log, horizon=horizon)
     with crashing(dies_at or rng.choice(CRASHES), after=0 if dies_at else rng.randint(0, 2)) as struck:
         try:
             stream(spark, lake, results, chosen)

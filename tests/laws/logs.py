@@ -12,12 +12,10 @@ from functools import partial
 from itertools import chain, pairwise
 
 from deliveries import START
-from pyspark.sql import DataFrame, SparkSession
+from made_log import made_log
+from pyspark.sql import DataFrame
 
 from lakehouse.lake import Lake
-from lakehouse.log import EVENTS, SCHEMAS, create_log, position
-from lakehouse.tables import Transaction, append
-from transformations.durations import to_millis
 from transformations.result import Result
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -79,33 +77,13 @@ Log = Sequence[Sequence[Arrival]]
 Row = tuple[object, ...]
 
 
-def write_log(spark: SparkSession, lake: Lake, log: Log, *, horizon: timedelta) -> None:
+def write_log(lake: Lake, log: Log, *, horizon: timedelta) -> None:
     """Append each commit that the log does not have yet, with what ingestion says of it."""
-    create_log(spark, lake, horizon=horizon)
-    written = position(lake).batch
-    mark, seq = None, 0
-    for batch, commit in enumerate(log):
-        rows = []
-        for arrival in commit:
-            seq += 1
-            mark = arrival.event_time if mark is None else max(mark, arrival.event_time)
-            row: dict[str, object] = dict.fromkeys(SCHEMAS[EVENTS].names)
-            row |= {"seq": seq, "event_time": arrival.event_time, "high_water": mark, "occurred_at": arrival.event_time}
-            row |= {"event_id": arrival.event_id, "kind": arrival.kind, **arrival.said}
-            row |= {"batch": batch, "file": "generated", "line": seq}
-            rows.append(tuple(row.values()))
-        if batch <= written:
-            continue
-        said = position(lake).after(
-            batch,
-            events=len(rows),
-            latest=max((a.event_time for a in commit), default=None),
-            duplicates=0,
-            quarantined=0,
-        )
-        frame = spark.createDataFrame(rows, SCHEMAS[EVENTS])
-        append(spark, lake, EVENTS, frame, transaction=Transaction("ingest", batch), metadata=said)
-        assert mark is not None and said["high_water"] == to_millis(mark)
+    rows = [
+        [{"event_id": each.event_id, "kind": each.kind, "event_time": each.event_time, **each.said} for each in commit]
+        for commit in log
+    ]
+    made_log(lake, rows, horizon=horizon)
 
 
 def marks(log: Log) -> Iterator[tuple[int, Arrival, datetime]]:

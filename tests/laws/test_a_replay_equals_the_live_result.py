@@ -76,9 +76,9 @@ def told(lake: Lake, result: Result, rows: set[Row]) -> set[Row]:
 
 
 @pytest.fixture(scope="module")
-def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     lake = create_lake(tmp_path_factory.mktemp("replay") / "lake")
-    write_log(spark, lake, BEFORE, horizon=SETTINGS.retention.horizon)
+    write_log(lake, BEFORE, horizon=SETTINGS.retention.horizon)
     return lake
 
 
@@ -95,7 +95,7 @@ def stepped(spark: SparkSession, lake: Lake) -> Lake:
 @pytest.fixture(scope="module")
 def continued(spark: SparkSession, stepped: Lake) -> Lake:
     """The log has gone on, the stepped versions have followed it, and the engine has replayed all of it."""
-    write_log(spark, stepped, [*BEFORE, *AFTER], horizon=SETTINGS.retention.horizon)
+    write_log(stepped, [*BEFORE, *AFTER], horizon=SETTINGS.retention.horizon)
     stream(spark, stepped, STEPPED, SETTINGS)
     for result in STREAMED:
         replay(spark, stepped, result, SETTINGS)

@@ -106,9 +106,9 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def lake(spark: SparkSession) -> Lake:
+def lake() -> Lake:
     lake = fresh_lake()
-    write_log(spark, lake, LOG, horizon=settings_of(1).retention.horizon)
+    write_log(lake, LOG, horizon=settings_of(1).retention.horizon)
     return lake
 
 

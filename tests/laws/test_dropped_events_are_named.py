@@ -46,7 +46,7 @@ LATE = {arrival.event_id for arrival in LOG[2]}
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession) -> Lake:
     lake = fresh_lake()
-    write_log(spark, lake, LOG, horizon=SETTINGS.retention.horizon)
+    write_log(lake, LOG, horizon=SETTINGS.retention.horizon)
     stream(spark, lake, list(RESULTS.values()), SETTINGS)
     return lake
 

@@ -15,13 +15,13 @@ from pyspark.sql import functions as F
 import reconciliation.reconcile
 import speed_layer.stream
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
 from lakehouse.batches import Coverage, computed
 from lakehouse.errors import StreamFailed
 from lakehouse.lake import Lake, create_lake, open_lake
 from lakehouse.settings import Settings, Stream, load_settings
 from reconciliation.reconcile import reconcile
 from reconciliation.verdict import Verdict
-from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue

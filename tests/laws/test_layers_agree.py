@@ -107,7 +107,7 @@ def test_the_order_of_arrival_is_irrelevant_and_a_replay_rebuilds_the_same(
     orders = {"as it was": ([*log, end], 2), "shuffled": ([*cut_again(shuffled, rng, 3), end], rng.choice([1, 1000]))}
     for name, (order, cut) in orders.items():
         lake, chosen = fresh_lake(), configured(allowed, cut)
-        write_log(spark, lake, order, horizon=chosen.retention.horizon)
+        write_log(lake, order, horizon=chosen.retention.horizon)
         for rebuild in (False, True) if name == "shuffled" else (False,):
             stream(spark, lake, results, configured(allowed, 1000) if rebuild else chosen, rebuild=rebuild)
             for result in results:
@@ -130,7 +130,7 @@ def test_under_drop_the_answer_is_that_over_what_was_in_time_in_any_cut(
     results = [*drawn(rng, RECOMPUTED, 3), *drawn(rng, ENGINES, 1)]
     for cut in (1, 1000):
         lake, chosen = fresh_lake(), configured(allowed, cut, policy="drop")
-        write_log(spark, lake, log, horizon=chosen.retention.horizon)
+        write_log(lake, log, horizon=chosen.retention.horizon)
         stream(spark, lake, results, chosen)
         for result in results:
             judged(check(spark, lake, result, log, allowed, policy="drop"))
@@ -147,7 +147,7 @@ def test_what_few_rows_touch_is_right_under_either_policy(
     results = drawn(rng, [result for result in WITHOUT_A_KEY if result.way == "recompute"], 1)
     results += drawn(rng, [result for result in WITHOUT_A_KEY if result.way == "engine"], 1)
     lake, chosen = fresh_lake(), configured(allowed, 1, policy=policy)
-    write_log(spark, lake, log, horizon=chosen.retention.horizon)
+    write_log(lake, log, horizon=chosen.retention.horizon)
     stream(spark, lake, results, chosen)
     for result in results:
         judged(check(spark, lake, result, log, allowed, policy=policy))

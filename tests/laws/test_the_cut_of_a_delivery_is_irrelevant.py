@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 from deliveries import START, at, land
-from pyspark.sql import SparkSession
+from logged import rows
 from seeds import chance, choose_seed, rounds
 
-from lakehouse.lake import create_lake
+from ingestion.ingest import ingest
+from lakehouse.arrivals import DUPLICATE, EVENT, QUARANTINED
+from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import load_settings
-from lakehouse.tables import read_table
-from speed_layer.ingest import ingest
 from transformations.durations import to_millis
 
 INGESTED_AT = datetime(2026, 3, 5, tzinfo=UTC)
-LINES, FILES = 240, 6
+LINES, FILES, EXAMPLES = 240, 6, 5
 ERRORS = [0, 1, 29.999, 30, 30.001, 3600, -1, -29.999, -30, -30.001, -3600]
 Line = dict[str, Any]
 Fates = dict[str, list[tuple[object, ...]]]
@@ -64,7 +64,7 @@ def clocked(rng: random.Random, now: float) -> Line:
 
 
 def copied(rng: random.Random, original: Line) -> Line:
-    """A retry as it was, or of other content. (A copy with another clock is the matter of tests/speed_layer.)"""
+    """A retry as it was, or of other content. (A copy with another clock is the matter of tests/ingestion.)"""
     return {
         **original,
         **rng.choice([{}, {}, {"colour": "red"}, {"bubbles": 8}, {"reaction_ms": 5}, {"player_id": "bob"}]),
@@ -73,22 +73,22 @@ def copied(rng: random.Random, original: Line) -> Line:
 
 def judged_by_hand(lines: Sequence[str]) -> Fates:
     """What becomes of the lines: events as (id, event time, mark, number), the others by their line's number."""
-    found: Fates = {"events": [], "duplicates": [], "quarantine": []}
+    found: Fates = {EVENT: [], DUPLICATE: [], QUARANTINED: []}
     first: dict[str, Line] = {}
     mark = 0
     for number, text in enumerate(lines):
         line = json.loads(text) if text.startswith('{"event_id"') else {}
         moment = None if "occurred_at" not in line else event_time(line)
         if moment is None or moment > latest(line):
-            found["quarantine"].append((number,))
+            found[QUARANTINED].append((number,))
         elif (known := first.get(line["event_id"])) is not None:
             content = ("player_id", "bubbles", "reaction_ms", "occurred_at")
             same = all(line.get(name) == known.get(name) for name in content)
-            found["duplicates" if same else "quarantine"].append((number,))
+            found[DUPLICATE if same else QUARANTINED].append((number,))
         else:
             first[line["event_id"]] = line
             mark = max(mark, moment)
-            found["events"].append((number, line["event_id"], moment, mark, len(first)))
+            found[EVENT].append((number, line["event_id"], moment, mark, len(first)))
     return found
 
 
@@ -119,27 +119,33 @@ def cut(rng: random.Random, lines: Sequence[str], landing: Path) -> dict[tuple[s
 
 @pytest.mark.parametrize("round", rounds())
 def test_however_a_delivery_is_cut_the_log_says_the_same(
-    spark: SparkSession, tmp_path: Path, round: int, judged: Callable[[int], None]
+    tmp_path: Path, round: int, judged: Callable[[int], None]
 ) -> None:
-    rng = chance("cut", round)
-    lines = delivered(rng)
-    expected = judged_by_hand(lines)
-    assert len(expected["events"]) > 100 and len(expected["duplicates"]) > 10
-    assert timedelta(0) < datetime.fromtimestamp(max(e[3] for e in expected["events"]) / 1000, UTC) - START  # type: ignore[operator, type-var]
-    for files_per_batch in (FILES, 2):
-        landing = tmp_path / str(files_per_batch) / "landing"
-        numbers = cut(rng, lines, landing)
-        lake = create_lake(landing.parent / "lake")
-        ingest(spark, lake, landing, load_settings(), files_per_batch=files_per_batch, clock=lambda: INGESTED_AT)
-        for table, fates in expected.items():
-            more = (
-                ["event_id", "unix_millis(event_time)", "unix_millis(high_water)", "seq"] if table == "events" else []
-            )
-            rows = read_table(spark, lake, table).selectExpr("file", "line", *more).collect()
-            found = sorted((numbers[Path(row[0]).name, row[1]], *row[2:]) for row in rows)
-            differing = sorted(set(found) ^ set(fates), key=str)[:5]
-            lines_of = [lines[int(str(each[0]))] for each in differing]
-            assert found == fates, (
-                f"LAWS_SEED={choose_seed()}: {table}, {files_per_batch} files: {differing}, {lines_of}"
-            )
-            judged(len(fates))
+    for example in range(EXAMPLES):
+        rng = chance("cut", round * EXAMPLES + example)
+        lines = delivered(rng)
+        expected = judged_by_hand(lines)
+        assert len(expected[EVENT]) > 100 and len(expected[DUPLICATE]) > 10
+        assert timedelta(0) < datetime.fromtimestamp(max(e[3] for e in expected[EVENT]) / 1000, UTC) - START  # type: ignore[operator, type-var]
+        for files_per_batch in (FILES, 2, 1):
+            landing = tmp_path / str(example) / str(files_per_batch) / "landing"
+            numbers = cut(rng, lines, landing)
+            lake = create_lake(landing.parent / "lake")
+            ingest(None, lake, landing, load_settings(), files_per_batch=files_per_batch, clock=lambda: INGESTED_AT)
+            for fate, fates in expected.items():
+                found = sorted(found_in(lake, fate, numbers))
+                differing = sorted(set(found) ^ set(fates), key=str)[:5]
+                lines_of = [lines[int(str(each[0]))] for each in differing]
+                assert found == fates, (
+                    f"LAWS_SEED={choose_seed()}: {fate}, {files_per_batch} files: {differing}, {lines_of}"
+                )
+                judged(len(fates))
+
+
+def found_in(lake: Lake, fate: str, numbers: dict[tuple[str, int], int]) -> list[tuple[object, ...]]:
+    """The rows of a fate as `judged_by_hand` tells them."""
+    found = rows(lake, fate, "file", "line", "event_id", "event_time", "high_water", "seq")
+    return [
+        (numbers[file, line], *((event_id, to_millis(time), to_millis(mark), seq) if fate == EVENT else ()))
+        for file, line, event_id, time, mark, seq in found
+    ]

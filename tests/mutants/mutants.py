@@ -16,6 +16,8 @@ FEW_ROWS = f"{LAWS}::test_what_few_rows_touch_is_right_under_either_policy"
 CUT = "tests/laws/test_the_cut_of_a_delivery_is_irrelevant.py"
 WITNESS = "tests/witness/test_witness_at_other_settings.py"
 VIEW = "tests/transformations/test_changelog_view.py"
+ARRIVAL = "tests/transformations/test_arrival_order.py"
+CLOCK = "tests/transformations/test_clock_correction.py"
 
 
 @dataclass(frozen=True)
@@ -137,30 +139,35 @@ MUTANTS = [
     ),
     # Order, copies, clocks
     Mutant(
-        "the mark is that of the whole micro-batch", "transformations/arrival.py",
-        "Window.orderBy(*PLACE).rowsBetween(Window.unboundedPreceding, 0)",
-        "Window.orderBy(F.lit(1)).rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)",
+        "the mark is that of the whole block", "transformations/lines/sequence.py",
+        "np.maximum.accumulate(np.where(new, times, _NEVER))",
+        "np.full(len(times), np.where(new, times, _NEVER).max())",
         CUT,
     ),
     Mutant(
-        "the mark begins anew in every micro-batch", "transformations/arrival.py",
-        "F.greatest(mark, start)", "mark",
+        "the mark begins anew in every block", "transformations/lines/sequence.py",
+        "before = _NEVER if high_water is None else high_water * 1000", "before = _NEVER",
         CUT,
     ),
     Mutant(
-        "copies are looked for in the micro-batch alone", "transformations/arrival.py",
-        'F.coalesce("logged", within)', "within",
+        "copies are looked for in the block alone", "transformations/lines/sequence.py",
+        "is_new = first & ~found[which]", "is_new = first",
         CUT,
     ),
     Mutant(
-        "a clock is wrong at the tolerance", "transformations/clock.py",
-        "F.abs(error) > milliseconds", "F.abs(error) >= milliseconds",
-        CUT,
+        "a copy is compared with the first of its block", "transformations/lines/sequence.py",
+        "original = np.where(found, logged, content[first])", "original = content[first]",
+        ARRIVAL,
     ),
     Mutant(
-        "a fast clock is not corrected", "transformations/clock.py",
-        "F.abs(error) > milliseconds", "error > milliseconds",
-        CUT,
+        "a clock is wrong at the tolerance", "transformations/lines/judge.py",
+        "np.abs(error) > milliseconds", "np.abs(error) >= milliseconds",
+        CLOCK,
+    ),
+    Mutant(
+        "a fast clock is not corrected", "transformations/lines/judge.py",
+        "np.abs(error) > milliseconds", "error > milliseconds",
+        CLOCK,
     ),
     # Ties and bounds
     Mutant(

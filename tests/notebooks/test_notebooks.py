@@ -11,13 +11,13 @@ from pyspark.sql import SparkSession
 from short_lived import SHORT_LIVED
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
 from lakehouse.lake import Lake, create_lake
 from lakehouse.session import PROJECT
 from lakehouse.settings import load_settings
 from reconciliation.history import keep
 from reconciliation.reconcile import reconcile
 from simulator import simulate
-from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue

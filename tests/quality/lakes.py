@@ -14,11 +14,12 @@ from deliveries import heartbeat, land, pop
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import Settings, load_settings
 from reconciliation.history import keep
 from reconciliation.reconcile import reconcile
-from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
@@ -76,9 +77,18 @@ def copied(lake: Lake, directory: Path) -> Lake:
     return replace(lake, path=directory / "lake")
 
 
+FATES = {"events": "event", "duplicates": "duplicate", "quarantine": "quarantined"}
+"""What is checked under these names are the rows of the arrivals with this fate."""
+
+
+def stored(table: str) -> str:
+    return ARRIVALS if table in FATES else table
+
+
 def corrupt(lake: Lake, table: str, change: Change) -> None:
     """Change the rows of a table, file by file; a file that stays as it is is left alone."""
-    folder = lake.path / "tables" / table
+    folder = lake.path / "tables" / stored(table)
+    change = of_fate(FATES[table], change) if table in FATES else change
     for commit in sorted((folder / "_delta_log").glob("*.json")):
         actions = [json.loads(line) for line in commit.read_text().splitlines()]
         for add in (action["add"] for action in actions if "add" in action):
@@ -91,6 +101,15 @@ def corrupt(lake: Lake, table: str, change: Change) -> None:
                 add["size"] = file.stat().st_size
             add.pop("stats", None)
         _rewrite(commit, actions)
+
+
+def of_fate(fate: str, change: Change) -> Change:
+    """The change for the rows of one fate. The others stay."""
+
+    def changed(rows: Rows) -> Rows:
+        return [row for row in rows if row["fate"] != fate] + change([row for row in rows if row["fate"] == fate])
+
+    return changed
 
 
 def add_column(lake: Lake, table: str) -> None:
@@ -106,7 +125,7 @@ def drop_column(lake: Lake, table: str, name: str) -> None:
 
 
 def _change_schema(lake: Lake, table: str, change: Callable[[Rows], Rows]) -> None:
-    for commit in (lake.path / "tables" / table / "_delta_log").glob("*.json"):
+    for commit in (lake.path / "tables" / stored(table) / "_delta_log").glob("*.json"):
         actions = [json.loads(line) for line in commit.read_text().splitlines()]
         for meta in (action["metaData"] for action in actions if "metaData" in action):
             schema = json.loads(meta["schemaString"])

@@ -9,10 +9,10 @@ from deliveries import at, heartbeat, land, pop
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
 from lakehouse.batches import Interval
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import load_settings
-from speed_layer.ingest import ingest
 from transformations.catalogue import catalogue
 
 SETTINGS = load_settings(tried={"quality.late": "1"})

@@ -72,15 +72,15 @@ CASES: dict[str, tuple[Callable[[Lake], None], str, set[str]]] = {
         changed("events", where("event_id", "late", event_time=OLD)), "events", {"times are possible"},
     ),
     "a hash is of another id": (
-        changed("events", where("event_id", "c", id_hash=1)), "events", {"hashes are those of the ids"},
+        changed("events", where("event_id", "c", id_low=1)), "events", {"hashes are those of the ids"},
     ),
     "an event was ingested in the future": (
         changed("events", where("event_id", "c", ingested_at=FAR)), "events", {"ingested_at is not in the future"},
     ),
     "an event is lost": (changed("events", without("event_id", "tock")), "events", {"balance"}),
-    "the log has a column too many": (lambda lake: add_column(lake, "events"), "events", {"columns and types"}),
+    "the log has a column too many": (lambda lake: add_column(lake, "arrivals"), "arrivals", {"columns and types"}),
     "the log has a column too few": (
-        lambda lake: drop_column(lake, "events", "team_id"), "events", {"columns and types"},
+        lambda lake: drop_column(lake, "arrivals", "team_id"), "arrivals", {"columns and types"},
     ),
     "a copy has no original": (
         changed("duplicates", where("event_id", "b", event_id="nobody")), "duplicates", {"copies have an original"},
@@ -90,6 +90,20 @@ CASES: dict[str, tuple[Callable[[Lake], None], str, set[str]]] = {
     ),
     "a copy was written twice": (
         changed("duplicates", twice("event_id", "b")), "duplicates", {"keys are unique", "balance"},
+    ),
+    "a fate that nobody knows": (
+        changed("events", where("event_id", "tock", fate="lost")), "arrivals", {"fate is known"},
+    ),
+    "an arrival is left out": (
+        changed("arrivals", without("event_id", "tick")), "arrivals", {"arrivals have no gap", "balance"},
+    ),
+    "a landed line is there twice": (
+        changed("arrivals", twice("event_id", "tock")), "arrivals",
+        {"arrivals have no gap", "a landed line has one row", "balance"},
+    ),
+    "a quarantined line has fields": (
+        changed("quarantine", where("reason", "not a JSON object", player_id="alice")), "arrivals",
+        {"quarantined lines have no fields"},
     ),
     "a copy is lost": (changed("duplicates", without("event_id", "b")), "duplicates", {"balance"}),
     "a line was rejected without a reason": (

@@ -10,12 +10,12 @@ from deliveries import land, pop
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from ingestion.ingest import ingest
 from lakehouse.batches import Interval, reached, run_at, stretches
 from lakehouse.lake import create_lake
 from lakehouse.log import Position, log_at, position
 from quality.pins import pinned
 from quality.stretches import sums_at, totals_named
-from speed_layer.ingest import ingest
 from transformations.catalogue import catalogue
 
 from nights import HOUR, MIDNIGHT, SETTINGS, offer, seconds  # isort: skip

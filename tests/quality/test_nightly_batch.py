@@ -10,9 +10,9 @@ from made_once import made_once
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import batch_name
 from lakehouse.lake import Lake, open_lake
-from lakehouse.log import EVENTS
 from lakehouse.settings import Settings
 from quality.outcome import QualityRun
 from quality.validate import validate
@@ -92,7 +92,7 @@ def test_a_day_that_was_never_computed_between_two_that_were_is_a_failure(spark:
 def test_commits_that_delta_has_removed_are_not_needed(spark: SparkSession, nights: Lake, tmp_path: Path) -> None:
     lake = copied(nights, tmp_path)
     before = checked(spark, lake, *RESULTS)
-    for name in (EVENTS, *(batch_name(catalogue()[each]) for each in RESULTS)):
+    for name in (ARRIVALS, *(batch_name(catalogue()[each]) for each in RESULTS)):
         remove_commits(spark, lake, name)
     after = checked(spark, lake, *RESULTS)
     assert (after.status, after.sentence) == ("met", before.sentence)

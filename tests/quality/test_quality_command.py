@@ -12,16 +12,16 @@ from typer.testing import CliRunner, Result
 
 from batch_layer.recompute import recompute
 from cli.main import app
+from ingestion.table import create_arrivals
 from lakehouse.batches import Interval
 from lakehouse.lake import Lake, create_lake
-from lakehouse.log import create_log
 from lakehouse.tables import append, read_table
 from lakehouse.verdicts import DIFFERENCES, RECONCILIATIONS
 
 from lakes import SMALL, corrupt, declared, small_settings, where  # isort: skip
 
 TABLES = [
-    "events", "duplicates", "quarantine",
+    "arrivals", "events", "duplicates", "quarantine",
     "kappa_level_ups@1", "kappa_level_ups@1-changelog", "batch_level_ups@1",
     "kappa_team_scores@1", "kappa_team_scores@1-changelog", "batch_team_scores@1",
     "legacy_arrivals", "reconciliations", "differences",
@@ -70,14 +70,17 @@ def test_an_older_version_that_was_clean_stays_clean_though_the_newest_is_not(va
 def test_before_the_layers_ran_their_tables_are_not_there(validated: Any, clean: Lake) -> None:
     earliest = validated(clean, log_version=1)
     assert earliest.status == "met"
-    assert [table.table for table in earliest.tables][:3] == ["events", "duplicates", "quarantine"]
+    assert [table.table for table in earliest.tables][:4] == ["arrivals", "events", "duplicates", "quarantine"]
     assert {each["table"] for each in earliest.absent} >= {"batch_team_scores@1", "legacy_arrivals"}
 
 
 def test_a_table_that_is_not_there_cannot_be_validated(parity: Any, clean: Lake) -> None:
     done = parity("quality", "--lake", clean.path, "--table", "kappa_game_pulse@1")
     assert done.exit_code == 2
-    assert "There is no table 'kappa_game_pulse@1' to validate." in done.stderr and "There are: events" in done.stderr
+    assert (
+        "There is no table 'kappa_game_pulse@1' to validate." in done.stderr
+        and "There are: arrivals, events" in done.stderr
+    )
 
 
 @pytest.mark.parametrize("name", [".hidden", "a/b", "", "x" * 251, "two words"])
@@ -93,14 +96,14 @@ def test_a_lake_without_a_log_cannot_be_validated(parity: Any, lake: Lake) -> No
 
 def test_an_empty_log_meets_all_and_nothing_else_is_there(spark: SparkSession, validated: Any, tmp_path: Path) -> None:
     empty = create_lake(tmp_path / "empty")
-    create_log(spark, empty, horizon=timedelta(days=1))
+    create_arrivals(empty, horizon=timedelta(days=1))
     before, application = dict(spark.conf.getAll), spark.sparkContext.applicationId
     found = validated(empty)
     assert (dict(spark.conf.getAll), spark.sparkContext.applicationId) == (before, application), (
         "Spark is not as it was"
     )
     assert found.status == "met"
-    assert [table.table for table in found.tables] == ["events", "duplicates", "quarantine"]
+    assert [table.table for table in found.tables] == ["arrivals", "events", "duplicates", "quarantine"]
     assert "legacy_arrivals" in {each["table"] for each in found.absent}
 
 

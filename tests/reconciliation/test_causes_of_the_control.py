@@ -11,20 +11,20 @@ from operator import or_
 import pytest
 from deliveries import START, at, heartbeat, land, pop
 from planted import MINUTE, Arrived, Explanation, Planted, mixtures, reached, scores
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
-from lakehouse.arrivals import ARRIVALS, ARRIVALS_SCHEMA, processing_time
+from ingestion.ingest import ingest
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import Interval
-from lakehouse.commits import newest
+from lakehouse.control import CONTROL, CONTROL_SCHEMA, processing_time
 from lakehouse.lake import create_lake
-from lakehouse.log import DUPLICATES, EVENTS, newest_version
+from lakehouse.log import newest_version
 from lakehouse.settings import load_settings
 from lakehouse.tables import append, create_table, read_table
 from reconciliation.pins import pin
 from reconciliation.reconcile import reconciled
 from reconciliation.verdict import Difference
-from speed_layer.ingest import ingest
 from transformations.catalogue import catalogue
 
 SEED = int(os.environ.get("PARITY_TEST_SEED") or random.randrange(1_000_000))
@@ -75,14 +75,9 @@ def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Jud
     land(home / "landing", "2.jsonl", [heartbeat("beat", 100 * 60)])
     lake = create_lake(home / "lake")
     ingest(spark, lake, home / "landing", settings)
-    kept = [name for name in ARRIVALS_SCHEMA.names if name not in ("processing_time", "batch", "written_at")]
-    delivered = reduce(
-        DataFrame.unionByName,
-        (
-            read_table(spark, lake, name).select(processing_time().alias("processing_time"), *kept)
-            for name in (EVENTS, DUPLICATES)
-        ),
-    )
+    kept = [name for name in CONTROL_SCHEMA.names if name not in ("processing_time", "batch", "written_at")]
+    accepted = read_table(spark, lake, ARRIVALS).where("fate <> 'quarantined'")
+    delivered = accepted.select(processing_time().alias("processing_time"), *kept)
     times = {(one.event_id, one.received): one.times for one in arrivals}
     honest = [
         row.asDict() for row in delivered.collect()
@@ -92,9 +87,9 @@ def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Jud
     honest.append({**stranger, "event_id": "nobody sent it", "line": 10_000})
     rows = [{**row, "bubbles": 10} if row["event_id"] == "as it was" else row for row in honest]
     stamped = [{**row, "batch": 0, "written_at": datetime(2026, 3, 2, tzinfo=UTC)} for row in rows]
-    create_table(spark, lake, ARRIVALS, ARRIVALS_SCHEMA, horizon=settings.retention.horizon)
-    said = {"batch": 0, "log_version": newest_version(lake), "duplicates_version": newest(lake, DUPLICATES)}
-    append(spark, lake, ARRIVALS, spark.createDataFrame(stamped, ARRIVALS_SCHEMA), transaction=None, metadata=said)
+    create_table(spark, lake, CONTROL, CONTROL_SCHEMA, horizon=settings.retention.horizon)
+    said = {"batch": 0, "log_version": newest_version(lake)}
+    append(spark, lake, CONTROL, spark.createDataFrame(stamped, CONTROL_SCHEMA), transaction=None, metadata=said)
     differences = {}
     for name in CELLS:
         result = catalogue()[name]

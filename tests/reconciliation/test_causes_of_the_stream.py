@@ -12,6 +12,7 @@ from deliveries import heartbeat, land, pop
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from ingestion.ingest import ingest
 from lakehouse.changelogs import Boundary, mark
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import log_at, newest_version
@@ -19,7 +20,6 @@ from lakehouse.settings import load_settings
 from reconciliation.causes import explained
 from reconciliation.comparison import compared
 from reconciliation.pins import Pin
-from speed_layer.ingest import ingest
 from transformations.catalogue import catalogue
 from transformations.result import Result
 

@@ -6,13 +6,13 @@ from deliveries import START, heartbeat, land, pop
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
 from lakehouse.batches import Interval
 from lakehouse.lake import Lake
 from lakehouse.settings import load_settings
 from reconciliation.reconcile import reconcile
 from reconciliation.sentences import agreement
 from reconciliation.verdict import Verdict
-from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
 

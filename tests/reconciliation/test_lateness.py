@@ -8,6 +8,7 @@ import pytest
 from deliveries import at, heartbeat, land, pop
 from pyspark.sql import SparkSession
 
+from ingestion.ingest import ingest
 from lakehouse.changelogs import boundary, read_changelog
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake, create_lake
@@ -16,14 +17,13 @@ from lakehouse.settings import Lateness, load_settings
 from reconciliation.choice import Choice, Option, advice
 from reconciliation.choice_chart import choice_chart
 from reconciliation.lateness import lateness_choice
-from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
 
 SECONDS = timedelta(seconds=1)
 RESULTS = catalogue()
 SCORES = RESULTS["team_scores"]
-ARRIVALS = [  # seconds of event time and of arrival
+CONTROL = [  # seconds of event time and of arrival
     pop("in time", 10, received_at=at(11)),
     pop("next minute", 70, received_at=at(72)),
     pop("overdue by 10 s", 50, received_at=at(80)),
@@ -40,7 +40,7 @@ def small(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake
     directory = tmp_path_factory.mktemp("lateness")
     lake, landing = create_lake(directory / "lake"), directory / "landing"
     landing.mkdir()
-    land(landing, "1.jsonl", ARRIVALS)
+    land(landing, "1.jsonl", CONTROL)
     ingest(spark, lake, landing, load_settings())
     return lake
 

@@ -9,12 +9,12 @@ import pytest
 from deliveries import START, at, heartbeat, land, pop
 from pyspark.sql import SparkSession
 
+from ingestion.ingest import ingest
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import newest_version
 from lakehouse.settings import Lateness, load_settings
 from reconciliation.redelivery import Redelivery, redelivery
 from reconciliation.sentences import delayed
-from speed_layer.ingest import ingest
 from transformations.results.team_scores import team_scores
 
 MINUTE = 60

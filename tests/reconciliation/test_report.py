@@ -12,6 +12,7 @@ from deliveries import at, heartbeat, land, pop
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
 from lakehouse.lake import create_lake
 from lakehouse.runs import runs
 from lakehouse.settings import load_settings
@@ -20,7 +21,6 @@ from reconciliation.reconcile import reconcile
 from reconciliation.report import Report, rendered, write_report
 from reconciliation.sentences import agreement
 from reconciliation.verdict import Audit, Verdict
-from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
@@ -32,6 +32,7 @@ TEAM = "<script>alert('team')</script>"
 @dataclass(frozen=True)
 class Written:
     page: str
+    kept: Path
     report: Report
     verdict: Verdict
     control: Verdict
@@ -75,10 +76,12 @@ def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Wr
     legacy(spark, lake, settings)
     verdict = reconcile(spark, lake, results, settings)
     control = reconcile(spark, lake, results, settings, candidate="legacy")
-    report = write_report(spark, lake, results, settings, verdict, control=control, files=[file])
+    beside = directory / "kept" / "one run.html"
+    beside.parent.mkdir()
+    report = write_report(spark, lake, results, settings, verdict, control=control, file=file, kept=beside)
     assert {tuple(run.results) for run in runs(lake) if run.job in ("stream", "recompute")} == {("team_scores@1",)}
     assert [path.name for path in directory.glob("*.html")] == ["report.html"]
-    return Written(file.read_text(encoding="utf-8"), report, verdict, control, report.costs)
+    return Written(file.read_text(encoding="utf-8"), beside, report, verdict, control, report.costs)
 
 
 def test_the_page_opens_with_the_answer_to_its_question_and_the_architectures(written: Written) -> None:
@@ -114,6 +117,16 @@ def test_the_page_refers_to_nothing_outside_itself(written: Written) -> None:
     assert "plotly.js v" in written.page
     assert "plotly.js v" not in written.own
     assert not re.search(r"https?://|<link|<iframe|<img|@import|url\(|\bsrc=", written.own)
+
+
+def test_a_page_that_is_kept_in_the_lake_is_the_same_and_its_script_is_one_file_beside_it(written: Written) -> None:
+    page, [script] = written.kept.read_text(encoding="utf-8"), written.kept.parent.glob("*.js")
+    assert (
+        f'<script src="{script.name}"></script>' in page and "plotly.js v" in script.read_text(encoding="utf-8")[:200]
+    )
+    assert "plotly.js v" not in page and len(page) < 500_000
+    assert _text(page) == written.text.replace("licence) is inside", "licence) is in the file beside it")
+    assert not list(written.kept.parent.glob(".*")), "a draft was left"
 
 
 def test_the_causes_of_the_control_s_differences_are_shown_with_their_events(written: Written) -> None:

@@ -7,26 +7,26 @@ from deliveries import at, heartbeat, land, pop
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
-from lakehouse.arrivals import ARRIVALS, arrivals_boundary, read_arrivals
+from ingestion.ingest import ingest
 from lakehouse.commits import commits
+from lakehouse.control import CONTROL, control_boundary, read_arrivals
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import load_settings
 from lakehouse.tables import append
 from reconciliation.reconcile import reconcile
 from reconciliation.rewritten import Rewritten, rewritten
-from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
 from transformations.catalogue import catalogue
 
 
 def _written_again(spark: SparkSession, lake: Lake, event_id: str) -> int:
     """A micro-batch that died after its append and before Spark's commit log: the restart appends it once more."""
-    arrivals = read_arrivals(spark, lake, arrivals_boundary(lake))
+    arrivals = read_arrivals(spark, lake, control_boundary(lake))
     [[batch]] = arrivals.where(arrivals.event_id == event_id).select("batch").collect()
     rows = arrivals.where(arrivals.batch == batch)
-    said = next(each for each in commits(lake, ARRIVALS))
-    metadata = {name: said[name] for name in ("batch", "log_version", "duplicates_version")}
-    append(spark, lake, ARRIVALS, rows, transaction=None, metadata=metadata)
+    said = next(each for each in commits(lake, CONTROL))
+    metadata = {name: said[name] for name in ("batch", "log_version")}
+    append(spark, lake, CONTROL, rows, transaction=None, metadata=metadata)
     return rows.count()
 
 

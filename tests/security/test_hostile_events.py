@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import pytest
 from deliveries import land
+from logged import assert_whole, rows
 from pyspark.sql import SparkSession
 from rich.text import Text
 from typer.testing import CliRunner
@@ -22,16 +23,16 @@ from typer.testing import CliRunner
 from batch_layer.recompute import recompute
 from cli.main import app
 from cli.terminal import plain, spelt
+from ingestion.ingest import ingest
+from lakehouse.arrivals import DUPLICATE, EVENT, QUARANTINED
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import Settings, load_settings
-from lakehouse.tables import read_table
 from quality.validate import validate
 from reconciliation.history import keep
 from reconciliation.reconcile import reconcile
 from reconciliation.report import write_report
 from reconciliation.verdict import Verdict
 from serving.api import application
-from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
@@ -71,7 +72,7 @@ def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     results = [known[name] for name in RESULTS]
     land(landing, FILE, lines())
     land(landing, COPIES, lines())
-    ingest(spark, lake, landing, settings)
+    ingest(None, lake, landing, settings)
     stream(spark, lake, results, settings)
     for result in results:
         recompute(spark, lake, result, settings)
@@ -80,7 +81,7 @@ def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     control = reconcile(spark, lake, results[:1], settings, candidate="legacy")
     for each in (verdict, control):
         keep(spark, lake, each, settings)
-    write_report(spark, lake, results, settings, verdict, control=control, files=[report])
+    write_report(spark, lake, results, settings, verdict, control=control, file=report)
     tables = ("duplicates", "kappa_team_scores@1")
     before = datetime(2020, 1, 1, tzinfo=UTC)  # then every row was written in the future, and samples are shown
     validate(spark, lake, results, settings, run="test", moment=before, tables=tables)
@@ -115,14 +116,15 @@ class Page(HTMLParser):
         self.text += data
 
 
-def test_every_id_is_in_the_log_as_it_was_sent(spark: SparkSession, ran: Ran) -> None:
-    pops = read_table(spark, ran.lake, "events").where("kind = 'bubbles_popped'").orderBy("seq").collect()
-    assert [(row.event_id, row.player_id, row.team_id) for row in pops] == [(text,) * 3 for text in HOSTILE]
-    offers = read_table(spark, ran.lake, "events").where("kind = 'offer_shown'").orderBy("seq").collect()
-    assert [row.offer_id for row in offers] == list(HOSTILE)
-    assert {row.file for row in pops} == {FILE}
-    assert read_table(spark, ran.lake, "duplicates").count() == 2 * len(HOSTILE) + 1
-    assert read_table(spark, ran.lake, "quarantine").count() == 0
+def test_every_id_is_in_the_log_as_it_was_sent(ran: Ran) -> None:
+    found = rows(ran.lake, EVENT, "kind", "event_id", "player_id", "team_id", "offer_id", "file")
+    pops = [rest for kind, *rest in found if kind == "bubbles_popped"]
+    assert [tuple(row[:3]) for row in pops] == [(text,) * 3 for text in HOSTILE]
+    assert [offer for kind, *_, offer, _ in found if kind == "offer_shown"] == list(HOSTILE)
+    assert {file for *_, file in pops} == {FILE}
+    assert len(rows(ran.lake, DUPLICATE, "file")) == 2 * len(HOSTILE) + 1
+    assert rows(ran.lake, QUARANTINED, "file") == []
+    assert_whole(ran.lake)
 
 
 def test_the_layers_agree_about_them_and_the_control_does_not(ran: Ran) -> None:

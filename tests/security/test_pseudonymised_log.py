@@ -4,10 +4,11 @@ import json
 import shutil
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
+import logged
 import pyarrow.parquet as pq
 import pytest
 from deliveries import at, heartbeat, land, pop
@@ -16,26 +17,26 @@ from typer.testing import CliRunner
 
 from batch_layer.recompute import recompute
 from cli.main import app
+from ingestion.ingest import ingest
+from ingestion.reingest import reingest
+from ingestion.requeue import Requeued, requeue
+from lakehouse.arrivals import ARRIVALS, DUPLICATE, EVENT, HASHES, QUARANTINED
 from lakehouse.errors import BadSettings, SettingsChanged
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import position, waiting
-from lakehouse.nameless import keyed_hash, named_as, pads
-from lakehouse.pseudonyms import pseudonym
 from lakehouse.settings import ClockTolerances, Settings, load_settings
-from lakehouse.tables import read_table
 from quality.validate import validate
 from reconciliation.audit import audited
 from reconciliation.history import keep
 from reconciliation.reconcile import reconcile
 from reconciliation.verdict import Verdict
-from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
-from speed_layer.nameless import without_names
-from speed_layer.reingest import reingest
-from speed_layer.requeue import Requeued, requeue
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
 from transformations.durations import parse_duration
+from transformations.pseudonym import pseudonym
+
+from keys import key_spellings  # isort: skip
 
 KEY = "correct-horse-battery-staple-8c1f"
 CLEAR = "zoë_of_4711"
@@ -44,6 +45,7 @@ SPELLINGS = tuple({CLEAR, "zo\\u00eb_of_4711", "of_4711", CLEAR.upper(), CLEAR.e
 ADA, BOB, CAL = (f"{name}-{CLEAR}" for name in ("ada", "bob", "cal"))
 RESULTS = ("lifetime_totals", "player_sessions")
 TABLES = ("events", "quarantine", "kappa_player_sessions@1")
+FATES = (EVENT, DUPLICATE, QUARANTINED)
 CLOCK = ClockTolerances(future=parse_duration("2 hours"))
 AHEAD = {"received_at": at(20)}
 NO_TIME = "ill-typed field: occurred_at (expected time with a zone, found string)"
@@ -117,7 +119,7 @@ def landing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(spark: SparkSession, landing: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A lake without names in which everything ran."""
     lake, settings = create_lake(tmp_path_factory.mktemp("nameless") / "lake"), settings_with(KEY)
-    ingest(spark, lake, landing, settings)
+    ingest(None, lake, landing, settings)
     known = catalogue(settings.windows_by_result)
     results = [known[name] for name in RESULTS]
     stream(spark, lake, results, settings)
@@ -131,10 +133,10 @@ def made(spark: SparkSession, landing: Path, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="module")
-def clear(spark: SparkSession, landing: Path, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+def clear(landing: Path, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """The same deliveries without a key: what must be equal, and what the search has to find."""
     lake = create_lake(tmp_path_factory.mktemp("clear") / "lake")
-    ingest(spark, lake, landing, settings_with(""))
+    ingest(None, lake, landing, settings_with(""))
     return lake
 
 
@@ -165,8 +167,8 @@ def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def rows(spark: SparkSession, lake: Lake, table: str, *columns: str) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row) for row in read_table(spark, lake, table).select("file", "line", *columns).collect())
+def rows(lake: Lake, fate: str, *columns: str) -> list[tuple[Any, ...]]:
+    return logged.rows(lake, fate, "file", "line", *columns)
 
 
 def test_no_id_of_a_player_is_in_any_file_of_the_lake(made: Made) -> None:
@@ -175,17 +177,19 @@ def test_no_id_of_a_player_is_in_any_file_of_the_lake(made: Made) -> None:
 
 def test_the_search_finds_the_ids_in_a_lake_with_names(clear: Lake) -> None:
     found = {place.split("/")[1] for place in places_of(clear, SPELLINGS)}
-    assert found == {"events", "duplicates", "quarantine"}
+    assert found == {ARRIVALS}
+    columns = {place.partition(": ")[2] for place in places_of(clear, SPELLINGS)} - {""}
+    assert columns == {"raw", "player_id"}
 
 
 def test_the_key_is_in_no_file_of_the_lake(made: Made) -> None:
-    parts = (KEY, KEY.encode().hex(), *pads(KEY))
+    parts = key_spellings(KEY)
     assert places_of(made.lake, (*parts, *map(str.upper, parts))) == []
 
 
-def test_without_a_key_nothing_is_done_to_the_lines(spark: SparkSession) -> None:
-    lines = spark.range(1)
-    assert without_names(lines, settings_with("")) is lines
+def test_without_a_key_nothing_is_done_to_the_lines(clear: Lake) -> None:
+    found = logged.landed_lines(clear)
+    assert found and {(file, line, raw) for fate in FATES for file, line, raw in rows(clear, fate, "raw")} == set(found)
 
 
 def test_the_layers_agree_and_the_audit_balances_in_every_hour(made: Made) -> None:
@@ -195,7 +199,7 @@ def test_the_layers_agree_and_the_audit_balances_in_every_hour(made: Made) -> No
     assert len(audit.buckets) == 5, [each.name for each in audit.buckets]
 
 
-def test_the_log_is_the_one_with_names_but_for_the_names(spark: SparkSession, made: Made, clear: Lake) -> None:
+def test_the_log_is_the_one_with_names_but_for_the_names(made: Made, clear: Lake) -> None:
     columns = (
         "event_id",
         "kind",
@@ -207,17 +211,17 @@ def test_the_log_is_the_one_with_names_but_for_the_names(spark: SparkSession, ma
         "offer_id",
         "bubbles",
     )
-    for table in ("events", "duplicates"):
-        named, nameless = (rows(spark, lake, table, *columns, "player_id") for lake in (clear, made.lake))
+    for fate in (EVENT, DUPLICATE):
+        named, nameless = (rows(lake, fate, *columns, "player_id") for lake in (clear, made.lake))
         renamed = [(*rest, player and pseudonym(player, KEY.encode())) for *rest, player in named]
-        assert nameless == renamed and len(nameless) > 0, table
-    assert rows(spark, made.lake, "events", "seq", "high_water") == rows(spark, clear, "events", "seq", "high_water")
-    assert rows(spark, made.lake, "quarantine", "reason") == rows(spark, clear, "quarantine", "reason")
-    assert position(made.lake) == position(clear)
+        assert nameless == renamed and len(nameless) > 0, fate
+    assert rows(made.lake, EVENT, "seq", "high_water") == rows(clear, EVENT, "seq", "high_water")
+    assert rows(made.lake, QUARANTINED, "reason") == rows(clear, QUARANTINED, "reason")
+    assert replace(position(made.lake), token="") == replace(position(clear), token="")
 
 
-def test_a_line_is_rewritten_from_the_declared_fields(spark: SparkSession, made: Made) -> None:
-    raw = {row.event_id: json.loads(row.raw) for row in read_table(spark, made.lake, "events").collect()}
+def test_a_line_is_rewritten_from_the_declared_fields(made: Made) -> None:
+    raw = {event_id: json.loads(raw) for *_, event_id, raw in rows(made.lake, EVENT, "event_id", "raw")}
     ada, bob = (pseudonym(player, KEY.encode()) for player in (ADA, BOB))
     assert raw["a"] == {
         "event_id": "a", "kind": "bubbles_popped", "player_id": ada, "team_id": "blue", "bubbles": 3, "occurred_at": at(10),
@@ -225,8 +229,8 @@ def test_a_line_is_rewritten_from_the_declared_fields(spark: SparkSession, made:
     assert raw["b"]["player_id"] == bob and raw["b"]["sent_at"] == at(40.123) and raw["b"]["reaction_ms"] == 200
 
 
-def test_a_line_that_is_no_event_is_withheld_with_its_reason(spark: SparkSession, made: Made) -> None:
-    found = [(row.reason, json.loads(row.raw)) for row in read_table(spark, made.lake, "quarantine").collect()]
+def test_a_line_that_is_no_event_is_withheld_with_its_reason(made: Made) -> None:
+    found = [(reason, json.loads(raw)) for *_, reason, raw in rows(made.lake, QUARANTINED, "reason", "raw")]
     readable = {reason for _, reason in READABLE}
     assert {reason for reason, said in found if "withheld" not in said} == readable
     withheld = [(reason, said["withheld"]) for reason, said in found if reason not in readable]
@@ -238,14 +242,12 @@ def test_a_line_that_is_no_event_is_withheld_with_its_reason(spark: SparkSession
     assert len(set(hashes)) == len(hashes) - 1, "equal lines stay equal"
 
 
-def test_a_log_that_is_built_anew_renames_nobody_a_second_time(spark: SparkSession, made: Made, copy: Lake) -> None:
-    reingest(spark, copy, settings_with(""), as_log=2)  # the raw lines have no names: the key is not needed
-    for table, columns in (
-        ("events", ("seq", "player_id", "event_time", "raw")),
-        ("duplicates", ("player_id", "raw")),
-        ("quarantine", ("reason", "raw")),
-    ):
-        assert rows(spark, copy, f"{table}@2", *columns) == rows(spark, made.lake, table, *columns), table
+def test_a_log_that_is_built_anew_renames_nobody_a_second_time(made: Made, copy: Lake) -> None:
+    reingest(copy, settings_with(""), as_log=2)  # the raw lines have no names: the key is not needed
+    second = replace(copy, log=2)
+    for fate in FATES:
+        columns = ("seq", "player_id", "event_time", "reason", "raw", *HASHES)
+        assert rows(second, fate, *columns) == rows(made.lake, fate, *columns) != [], fate
     assert position(replace(copy, log=2)).lines == position(made.lake).lines
 
 
@@ -254,10 +256,10 @@ def test_a_requeue_takes_what_it_can_read_and_says_where_the_rest_is(
 ) -> None:
     wider = made.settings.model_copy(update={"clock": CLOCK})
     withheld = len(DELIVERIES[1]) - 1
-    assert requeue(spark, copy, wider) == Requeued(accepted=1, copies=0, waiting=withheld + 2, withheld=withheld)
-    ahead = read_table(spark, copy, "events").where("event_id = 'ahead'").first()
-    assert ahead is not None and ahead.player_id == pseudonym(CAL, KEY.encode())
-    assert waiting(spark, copy).count() == withheld + 2
+    assert requeue(copy, wider) == Requeued(accepted=1, copies=0, waiting=withheld + 2, withheld=withheld)
+    [ahead] = [player for *_, event_id, player in rows(copy, EVENT, "event_id", "player_id") if event_id == "ahead"]
+    assert ahead == pseudonym(CAL, KEY.encode())
+    assert waiting(spark, copy, position(copy).version).count() == withheld + 2
     assert audited(spark, copy, position(copy).version).balanced
     said = CliRunner().invoke(app, ["requeue", "--lake", str(copy.path)]).output
     assert f"{withheld} of them could not be judged" in said and "land again, in a new file" in said
@@ -270,27 +272,26 @@ def test_a_requeue_takes_what_it_can_read_and_says_where_the_rest_is(
         ("", "None is given"),
     ],
 )
-def test_another_key_and_none_are_refused(spark: SparkSession, made: Made, key: str, why: str) -> None:
+def test_another_key_and_none_are_refused(made: Made, key: str, why: str) -> None:
     with pytest.raises(SettingsChanged, match=why) as refused:
-        ingest(spark, made.lake, made.landing, settings_with(key))
+        ingest(None, made.lake, made.landing, settings_with(key))
     assert KEY not in str(refused.value) and "one person would have two names" in str(refused.value)
 
 
-def test_a_key_in_the_middle_of_a_log_is_refused(spark: SparkSession, clear: Lake, made: Made) -> None:
+def test_a_key_in_the_middle_of_a_log_is_refused(clear: Lake, made: Made) -> None:
     with pytest.raises(SettingsChanged, match="was begun without one"):
-        ingest(spark, clear, made.landing, settings_with(KEY))
+        ingest(None, clear, made.landing, settings_with(KEY))
 
 
 @pytest.mark.parametrize("key", [KEY, "k" * 64, "k" * 65, "0123456789abcdef"], ids=len)
-def test_spark_s_pseudonym_is_that_of_python(spark: SparkSession, key: str) -> None:
-    texts = ["", "alice", "zoë", "'; drop table events; --", "\\", "${key}", "\0", "x" * 1000, "🎈"]
-    found = spark.createDataFrame(pa.table({"text": [*texts, None]})).selectExpr(
-        "text", f"{named_as('text', key)} as name"
-    )
-    assert {row.text: row.name for row in found.collect()} == {
-        None: None, **{text: pseudonym(text, key.encode()) for text in texts},
-    }  # fmt: skip
-    assert keyed_hash("text", key).count("sha2") == 2
+def test_a_pseudonym_is_an_hmac_by_the_letter_of_its_standard(key: str) -> None:
+    """RFC 2104, written out: whoever has the key can find a person's rows with any tool."""
+    block = (sha256(key.encode()).digest() if len(key) > 64 else key.encode()).ljust(64, b"\0")
+    inner, outer = (bytes(byte ^ pad for byte in block) for pad in (0x36, 0x5C))
+    for text in ("alice", "zoë", "'; drop table events; --", "\\", "${key}", "\0", "x" * 1000, "🎈"):
+        expected = sha256(outer + sha256(inner + text.encode()).digest()).hexdigest()[:32]
+        assert pseudonym(text, key.encode()) == f"person-{expected}"
+    assert pseudonym("", key.encode()) == ""
 
 
 def test_a_key_that_cannot_be_used_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,12 @@ from deliveries import at, heartbeat, land, pop
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
-from lakehouse.arrivals import CONTROLLED
+from ingestion.ingest import ingest
+from lakehouse.control import CONTROLLED
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import Settings, load_settings
 from reconciliation.history import keep
 from reconciliation.reconcile import reconcile
-from speed_layer.ingest import ingest
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue

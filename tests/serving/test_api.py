@@ -13,6 +13,7 @@ import pytest
 from deliveries import START, at
 from served import NASTY, serving, small_settings
 
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import changelog_name
 from lakehouse.commits import committed_at
 from lakehouse.lake import Lake
@@ -57,8 +58,8 @@ def test_an_answer_says_of_which_versions_it_is(client: httpx.Client, layer: str
     answer = got(client, "/results/team_scores", layer=layer, limit=1)
     tables = {"kappa": {"kappa_team_scores@1"}, "batch": {"batch_team_scores@1"}, "legacy": {"legacy_team_scores@1"}}
     tables["lambda"] = tables["kappa"] | tables["batch"]
-    assert set(answer["versions"]) == tables[layer] | {"events"}
-    assert answer["log_version"] <= answer["versions"]["events"]
+    assert set(answer["versions"]) == tables[layer] | {ARRIVALS}
+    assert answer["log_version"] <= answer["versions"][ARRIVALS]
     assert (answer["cut_off"] is not None) == (layer == "lambda")
 
 

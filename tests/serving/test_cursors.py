@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakehouse.errors import ParityError
-from lakehouse.pseudonyms import PREFIX, derived_key, pseudonym
+from lakehouse.pseudonyms import derived_key
 from serving.cursors import DIGEST, Cursors
+from transformations.pseudonym import PREFIX, pseudonym
 
 KEYS = st.binary(min_size=32, max_size=32)
 CONTENTS = st.recursive(st.integers(0, 2**53) | st.text(), st.lists, max_leaves=5)

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from served import declared, small_settings
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
 from lakehouse.changelogs import changelog_name
 from lakehouse.commits import newest
 from lakehouse.compaction import compact, maintenance_session
@@ -32,7 +33,6 @@ from serving.cursors import Cursors
 from serving.parameters import Rows
 from serving.pins import Layer
 from serving.reader import Reader
-from speed_layer.ingest import ingest
 from speed_layer.replay import replay
 from speed_layer.stream import stream
 

@@ -14,8 +14,8 @@ from deliveries import land
 from pyspark.sql import SparkSession
 from served import MINUTES, NASTY, declared, lines_of_minutes, serving, small_settings
 
+from ingestion.ingest import ingest
 from lakehouse.lake import Lake, create_lake
-from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 
 if TYPE_CHECKING:

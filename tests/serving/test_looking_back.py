@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from served import declared, small_settings
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
 from lakehouse.changelogs import boundary, changelog_name, read_kappa
 from lakehouse.commits import commits, committed_at
 from lakehouse.compaction import compact, maintenance_session
@@ -25,7 +26,6 @@ from lakehouse.lake import Lake
 from lakehouse.settings import Retention, Serving, Settings
 from serving.pins import Layer
 from serving.reader import Reader
-from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.result import Result
 

@@ -15,16 +15,17 @@ from deliveries import START
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import changelog_name
 from lakehouse.commits import committed_at, newest
 from lakehouse.errors import NothingToCompare
 from lakehouse.identity import begun_epoch
 from lakehouse.lake import Lake, create_lake
+from lakehouse.log import Position
 from lakehouse.settings import load_settings
 from serving.reader import Reader
 from transformations.catalogue import catalogue
 from transformations.changelog import changelog_schema
-from transformations.durations import to_millis
 
 EXAMPLES = 3
 SETTINGS = load_settings()
@@ -72,7 +73,6 @@ class Writer:
 
     def compact(self) -> None:
         DeltaTable(self.lake.table(TABLE)).optimize.compact()
-        self._end_line(TABLE)
 
     def fold(self) -> tuple[int, int, int]:
         """What is superseded as of the last micro-batch but one goes, and every epoch before; returns that boundary."""
@@ -102,21 +102,14 @@ class Writer:
         return {**row, **values, **stamps, "log_version": self._log, "written_at": START, "fingerprint": "code"}
 
     def _log_commit(self) -> None:
-        mark = to_millis(START + timedelta(minutes=self._log))
-        said = {"batch": self._log, "seq": self._log, "high_water": mark, "duplicates": 0, "quarantined": 0}
-        self._write("events", pa.table({"seq": [self._log]}), said)
-        self._log = newest(self.lake, "events")
+        mark = START + timedelta(minutes=self._log)
+        said = Position(0, batch=self._log, seq=self._log, high_water=mark).said
+        self._write(ARRIVALS, pa.table({"seq": [self._log]}), said)
+        self._log = newest(self.lake, ARRIVALS)
 
     def _write(self, name: str, rows: pa.Table, said: dict[str, Any], mode: Any = "append") -> None:
         metadata = CommitProperties(custom_metadata={"userMetadata": json.dumps(said)})
         write_deltalake(self.lake.table(name), rows, mode=mode, commit_properties=metadata)
-        self._end_line(name)
-
-    def _end_line(self, name: str) -> None:
-        """Spark ends a commit with a line feed, and one without is taken for torn."""
-        for commit in (Path(self.lake.table(name)) / "_delta_log").glob("*.json"):
-            if not commit.read_bytes().endswith(b"\n"):
-                commit.write_bytes(commit.read_bytes() + b"\n")
 
 
 def answered(reader: Reader, moment: datetime) -> dict[Any, int] | str:

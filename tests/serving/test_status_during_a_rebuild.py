@@ -6,13 +6,13 @@ from typing import Any
 
 from deliveries import START
 
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundary, changelog_name
 from lakehouse.identity import begun_epoch
 from lakehouse.lake import Lake
-from lakehouse.log import EVENTS
+from lakehouse.log import Position
 from serving.status import lake_status
 from transformations.catalogue import catalogue
-from transformations.durations import to_millis
 
 SCORES = catalogue()["team_scores"]
 
@@ -31,16 +31,11 @@ def streamed(lake: Lake, epoch: int, batch: int, log_version: int) -> None:
 
 
 def test_the_stream_is_never_lost_while_another_epoch_catches_up(lake: Lake) -> None:
-    commit(lake, EVENTS)
+    commit(lake, ARRIVALS)
     for batch in range(3):
-        said = {
-            "batch": batch,
-            "seq": 10 * (batch + 1),
-            "high_water": to_millis(START),
-            "duplicates": 0,
-            "quarantined": 0,
-        }
-        commit(lake, EVENTS, said)
+        so_far = 10 * (batch + 1)
+        at = Position(batch + 1, seq=so_far, arrivals=so_far, high_water=START, batch=batch)
+        commit(lake, ARRIVALS, at.said)
     begun_epoch(lake, SCORES, since=0)
     commit(lake, changelog_name(SCORES))
     assert told(lake) == (None, None, None), "nothing is served yet"

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType, TimestampType
 from served import RESULTS, small_settings
 
-from lakehouse.arrivals import CONTROLLED
 from lakehouse.changelogs import Boundary
+from lakehouse.control import CONTROLLED
 from lakehouse.lake import Lake
 from lakehouse.settings import Serving
 from lakehouse.versions import as_noted

@@ -116,7 +116,7 @@ def twice(spark: SparkSession, lake: Lake, result: Result) -> DataFrame:
 def saved(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """A lake with the first part of the log, its streams, and the savepoint `monday` of them. Not to be changed."""
     lake = create_lake(tmp_path_factory.mktemp("saved") / "lake")
-    write_log(spark, lake, BEFORE, horizon=SETTINGS.retention.horizon)
+    write_log(lake, BEFORE, horizon=SETTINGS.retention.horizon)
     stream(spark, lake, STREAMS, SETTINGS)
     replay(spark, lake, STEPPED, SETTINGS, way="steps")
     take(spark, lake, "monday", streams_of(lake))
@@ -127,7 +127,7 @@ def saved(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake
 def gone_on(spark: SparkSession, saved: Lake, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """The log has gone on since, and the streams have followed it without an interruption. Not to be changed."""
     lake = copied(saved, tmp_path_factory.mktemp("gone on"))
-    write_log(spark, lake, LOG, horizon=SETTINGS.retention.horizon)
+    write_log(lake, LOG, horizon=SETTINGS.retention.horizon)
     stream(spark, lake, EVERY, SETTINGS)
     return lake
 
@@ -295,7 +295,7 @@ def test_a_savepoint_of_a_stream_that_was_killed_between_its_two_commits(
     and a maintenance has moved the rows of both into one file.
     """
     lake = create_lake(tmp_path / "lake")
-    write_log(spark, lake, BEFORE, horizon=SETTINGS.retention.horizon)
+    write_log(lake, BEFORE, horizon=SETTINGS.retention.horizon)
 
     def die(_spark: SparkSession, place: str, _name: str, batch: int) -> None:
         if (place, batch) == ("stream.appended", 1):

@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 from deliveries import START
+from made_log import append_events
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import speed_layer.stream
+from ingestion.table import create_arrivals
 from lakehouse.changelogs import boundary, read_kappa
 from lakehouse.lake import Lake, create_lake
-from lakehouse.log import EVENTS, SCHEMAS, create_log, log_at, newest_version, position
+from lakehouse.log import log_at, newest_version
 from lakehouse.queries import Watched
 from lakehouse.settings import Lateness, load_settings
-from lakehouse.tables import Transaction, append
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
 from transformations.result import Result
@@ -43,31 +44,24 @@ WINDOWED = [result for result in RESULTS.values() if result.way == "engine" and 
 RECOMPUTED = [result for result in RESULTS.values() if result.way == "recompute"]
 
 
-def commit(spark: SparkSession, lake: Lake, number: int, *, first: timedelta, every: timedelta, count: int) -> None:
+def commit(lake: Lake, number: int, *, first: timedelta, every: timedelta, count: int) -> None:
     """A commit of events of all kinds, at even distances."""
-    at, rows = position(lake), []
-    mark = at.high_water
+    rows = []
     for place in range(count):
         moment = START + first + place * every
-        mark = moment if mark is None else max(mark, moment)
-        row = dict.fromkeys(SCHEMAS[EVENTS].names)
-        row |= {"seq": at.seq + place + 1, "event_time": moment, "high_water": mark, "occurred_at": moment}
-        row |= {"event_id": f"{number}-{place}", "batch": number, "file": "made", "line": place}
+        row: dict[str, object] = {"event_time": moment, "event_id": f"{number}-{place}"}
         kind = RARE.get(place % 20, "bubbles_popped")
         row |= {"kind": kind, "player_id": f"player {place % 3 if kind == 'bubbles_popped' else 0}"}
         row |= {"team_id": "blue", "bubbles": 10 + place % 9, "reaction_ms": place} if kind == "bubbles_popped" else {}
         row |= {"offer_id": f"{number}"} if kind.startswith("offer") else {}
         row |= {"league": f"league {number % 3}"} if kind == "league_changed" else {}
-        rows.append(tuple(row.values()))
-    latest = START + first + (count - 1) * every
-    said = at.after(number, events=count, latest=latest, duplicates=0, quarantined=0)
-    frame = spark.createDataFrame(rows, SCHEMAS[EVENTS])
-    append(spark, lake, EVENTS, frame, transaction=Transaction("ingest", number), metadata=said)
+        rows.append(row)
+    append_events(lake, rows, number)
 
 
-def ten_minutes(spark: SparkSession, lake: Lake, number: int) -> None:
+def ten_minutes(lake: Lake, number: int) -> None:
     """The tenth of the log with this number: as many events over as much event time as any other."""
-    commit(spark, lake, number, first=number * 10 * MINUTE, every=10 * MINUTE / PER_COMMIT, count=PER_COMMIT)
+    commit(lake, number, first=number * 10 * MINUTE, every=10 * MINUTE / PER_COMMIT, count=PER_COMMIT)
 
 
 @pytest.fixture
@@ -91,10 +85,10 @@ def test_state_does_not_grow_with_the_log(spark: SparkSession, lake: Lake, monke
         return ended
 
     monkeypatch.setattr(speed_layer.stream, "run", watched)
-    create_log(spark, lake, horizon=timedelta(days=365))
+    create_arrivals(lake, horizon=timedelta(days=365))
     for tenths in (range(1), range(1, 2), range(2, TENTHS - 1), range(TENTHS - 1, TENTHS)):
         for number in tenths:
-            ten_minutes(spark, lake, number)
+            ten_minutes(lake, number)
         stream(spark, lake, WINDOWED, SETTINGS)
     # The second tenth and the last both begin with what the one before them left open.
     _, second, _, last = kept
@@ -142,9 +136,9 @@ def scanned(spark: SparkSession, *, after: int) -> int:
 @pytest.fixture(scope="module")
 def log(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     lake = create_lake(tmp_path_factory.mktemp("reading") / "lake")
-    create_log(spark, lake, horizon=timedelta(days=365))
+    create_arrivals(lake, horizon=timedelta(days=365))
     for number in range(TENTHS):
-        ten_minutes(spark, lake, number)
+        ten_minutes(lake, number)
     stream(spark, lake, RECOMPUTED, SETTINGS)
     return lake
 
@@ -156,7 +150,7 @@ def test_recompute_reads_the_log_only_where_the_touched_results_reach(
     """A minute at the end of the log. The commit itself is read more than once, all else that is not reached not at all;
     but for the history of the leagues, which a result by league reaches by definition."""
     lake = Lake(shutil.copytree(log.path, tmp_path / "lake"))
-    commit(spark, lake, TENTHS, first=TENTHS * 10 * MINUTE, every=timedelta(seconds=1), count=PER_COMMIT)
+    commit(lake, TENTHS, first=TENTHS * 10 * MINUTE, every=timedelta(seconds=1), count=PER_COMMIT)
     before = executed(spark)
     stream(spark, lake, [result], SETTINGS)
     read, whole = scanned(spark, after=before), TENTHS * PER_COMMIT

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import speed_layer.stream
+from ingestion.ingest import ingest
 from lakehouse.changelogs import boundary, changelog_name, read_kappa
 from lakehouse.commits import newest
 from lakehouse.errors import (
@@ -26,7 +27,6 @@ from lakehouse.lake import Lake, create_lake
 from lakehouse.locks import exclusive
 from lakehouse.settings import Lateness, Settings, Stream, load_settings
 from lakehouse.tables import read_table
-from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.durations import to_millis
 from transformations.result import Result

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 from deliveries import START, at
-from pyspark.sql import SparkSession
+from judged import judged_table, rows_of
 
 from transformations.clock import Clock
 from transformations.durations import to_millis
-from transformations.events import parsed
 
 INGESTED = 7200
 """The clock of ingestion, in seconds after the start."""
@@ -80,13 +79,11 @@ JUDGED: dict[str, tuple[str, str | None]] = {
 
 
 @pytest.fixture(scope="module")
-def judged(spark: SparkSession) -> dict[str, tuple[int | None, str | None]]:
+def judged() -> dict[str, tuple[int | None, str | None]]:
     """Event time in milliseconds and reason, by the name of the case."""
-    ingested_at = START + timedelta(seconds=INGESTED)
-    cases = [(name, line, ingested_at) for table in (MOVED, JUDGED) for name, (line, _) in table.items()]
-    rows = parsed(spark.createDataFrame(cases, "name string, value string, ingested_at timestamp"), Clock())
-    found = rows.selectExpr("name", "unix_millis(event_time) as event_time", "reason").collect()
-    return {row.name: (row.event_time, row.reason) for row in found}
+    cases = {name: line for table in (MOVED, JUDGED) for name, (line, _) in table.items()}
+    table = judged_table(list(cases.values()), ingested_at=START + timedelta(seconds=INGESTED))
+    return {name: (row.event_time, row.reason) for name, row in zip(cases, rows_of(table), strict=True)}
 
 
 @pytest.mark.parametrize("name", MOVED)
@@ -103,7 +100,7 @@ def test_a_time_is_judged_after_its_correction(judged: dict[str, tuple[int | Non
     assert judged[name][1] == reason
 
 
-def test_the_tolerances_and_the_floor_are_those_of_the_clock(spark: SparkSession) -> None:
+def test_the_tolerances_and_the_floor_are_those_of_the_clock() -> None:
     clock = Clock(
         device_tolerance=timedelta(seconds=5),
         future_tolerance=timedelta(seconds=1),
@@ -117,11 +114,9 @@ def test_the_tolerances_and_the_floor_are_those_of_the_clock(spark: SparkSession
         dated(-10),
         dated(-11),
     ]
-    delivered = [(number, line, START) for number, line in enumerate(lines)]
-    frame = spark.createDataFrame(delivered, "number int, value string, ingested_at timestamp")
-    rows = parsed(frame, clock).orderBy("number")
-    found = rows.selectExpr("unix_millis(event_time) as event_time", "reason").collect()
-    assert [(row.event_time - to_millis(START)) // 1000 for row in found] == [-6, 0, 1, 2, -10, -11]
+    found = rows_of(judged_table(lines, ingested_at=START, clock=clock))
+    times = [row.event_time and (row.event_time - to_millis(START)) // 1000 for row in found]
+    assert times == [-6, 0, 1, None, -10, None]
     assert [row.reason for row in found] == [
         None,
         None,

@@ -7,10 +7,11 @@ from typing import Any
 import duckdb
 import pytest
 from deliveries import START
+from made_log import log_frame
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.log import EVENTS, SCHEMAS
+from lakehouse.arrivals import LOG_COLUMNS
 from serving.dialect import speak_spark
 from serving.pins import Pinned
 from serving.queries import Asked, view_query
@@ -32,7 +33,7 @@ def events(seed: int) -> list[dict[str, Any]]:
     while now < START + timedelta(hours=HOURS):
         now += timedelta(milliseconds=rng.choice([0, 1_000, 30_000, 600_000, 5_400_000]))
         for kind in rng.choices(KINDS, k=rng.choice([5] * 9 + [200])):
-            row: dict[str, Any] = dict.fromkeys(SCHEMAS[EVENTS].names)
+            row: dict[str, Any] = dict.fromkeys(LOG_COLUMNS)
             row |= {field.name: f"{field.name} {rng.choice([0, 0, 1, rng.randrange(150)])}" for field in kind.fields}
             row |= {field.name: rng.choice([-20, 7, 600]) for field in kind.fields if field.type == "whole number"}
             row |= {"kind": kind.name, "seq": len(found), "event_id": f"{len(found):04d}"}
@@ -47,7 +48,7 @@ ARRIVED = events(seed=5)
 
 @pytest.fixture(scope="module")
 def log(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame([tuple(row.values()) for row in ARRIVED], SCHEMAS[EVENTS]).persist()
+    return log_frame(spark, ARRIVED).persist()
 
 
 def shown(result: Result, log: DataFrame) -> list[dict[str, Any]]:

@@ -5,23 +5,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import reduce
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from deliveries import START, at, land
-from pyspark.sql import DataFrame, Row, SparkSession
+from deliveries import START, at
+from judged import in_order, judged_table, rows_of
+from made_log import log_frame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.log import EVENTS, SCHEMAS
-from lakehouse.settings import load_settings
-from speed_layer.lines import numbered, read_lines
-from speed_layer.nameless import without_names
-from transformations.arrival import with_first
 from transformations.catalogue import catalogue
-from transformations.clock import Clock
-from transformations.events import parsed
 from transformations.kind import Field, FieldType, Kind
 from transformations.kinds import KINDS, fields
+from transformations.lines import without_names
 
 SAID: dict[FieldType, Any] = {"text": "own", "whole number": 7}
 FOREIGN: dict[FieldType, list[Any]] = {
@@ -66,14 +63,12 @@ KEY = "0123456789abcdef" * 4
 
 
 @pytest.fixture(scope="module")
-def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
-    """Every line, in the order of `LINES`, with `copy` and with `nameless`, its bytes in a lake without names."""
-    file = land(tmp_path_factory.mktemp("foreign"), "lines.jsonl", [line.text for line in LINES])
-    read = read_lines(spark, [Row(path=str(file), place=0)], batch=0, ingested_at=START + timedelta(hours=1))
-    events = numbered(parsed(read, Clock())).persist()
-    settings = load_settings(tried={"ingestion.pseudonym_key": KEY})
-    renamed = without_names(events, settings).select("line", F.col("value").cast("string").alias("nameless"))
-    return with_first(events, None).join(renamed, "line").orderBy("line").collect()
+def judged() -> list[SimpleNamespace]:
+    """Every line, in the order of `LINES`, with its `fate` and with `nameless`, its bytes in a lake without names."""
+    table = judged_table([line.text for line in LINES], ingested_at=START + timedelta(hours=1))
+    renamed = without_names(table.drop_columns(["id_high", "id_low", "content_hash"]), KEY)["raw"].to_pylist()
+    found = rows_of(in_order(table).rows)
+    return [SimpleNamespace(**vars(row), nameless=bytes_) for row, bytes_ in zip(found, renamed, strict=True)]
 
 
 def test_there_are_lines_of_every_kind_with_every_foreign_field() -> None:
@@ -82,23 +77,23 @@ def test_there_are_lines_of_every_kind_with_every_foreign_field() -> None:
     assert {field.type for kind in KINDS for field in foreign_to(kind)} == set(FOREIGN)
 
 
-def test_a_foreign_field_leaves_its_column_null_and_the_event_as_it_is(judged: list[Row]) -> None:
+def test_a_foreign_field_leaves_its_column_null_and_the_event_as_it_is(judged: list[SimpleNamespace]) -> None:
     nothing = dict.fromkeys(fields())
     for line, row in zip(LINES, judged, strict=True):
         assert (row.reason, row.kind) == (None, line.kind.name), line
-        assert {name: row[name] for name in fields()} == {**nothing, **line.own}, line
+        assert {name: getattr(row, name) for name in fields()} == {**nothing, **line.own}, line
 
 
-def test_a_copy_that_differs_in_a_foreign_field_only_is_an_honest_one(judged: list[Row]) -> None:
+def test_a_copy_that_differs_in_a_foreign_field_only_is_an_honest_one(judged: list[SimpleNamespace]) -> None:
     for line, row in zip(LINES, judged, strict=True):
-        assert row.copy == (True if line.foreign else None), line
+        assert row.fate == ("duplicate" if line.foreign else "event"), line
 
 
-def test_a_lake_without_names_has_no_foreign_field_of_a_line(judged: list[Row]) -> None:
+def test_a_lake_without_names_has_no_foreign_field_of_a_line(judged: list[SimpleNamespace]) -> None:
     for line, row in zip(LINES, judged, strict=True):
         kept = json.loads(row.nameless)
         assert set(kept) == {"event_id", "kind", "occurred_at", *line.own}, line
-        assert "alice" not in row.nameless
+        assert b"alice" not in row.nameless
 
 
 def log_of(spark: SparkSession, case: str, said: dict[str, Any]) -> DataFrame:
@@ -106,12 +101,16 @@ def log_of(spark: SparkSession, case: str, said: dict[str, Any]) -> DataFrame:
     rows = []
     for place, kind in enumerate(kind for _ in range(24) for kind in KINDS * 2):
         moment = START + timedelta(minutes=5 * (place // (2 * len(KINDS))), seconds=place)
-        row: dict[str, Any] = dict.fromkeys(SCHEMAS[EVENTS].names)
-        row |= {"event_id": f"{place:03d}", "kind": kind.name, "event_time": moment, "high_water": moment}
+        row: dict[str, Any] = {
+            "event_id": f"{place:03d}",
+            "kind": kind.name,
+            "event_time": moment,
+            "high_water": moment,
+        }
         row |= {name: said.get(name) for name in fields()}
         row |= {field.name: 600 if field.type == "whole number" else f"own {place % 2}" for field in kind.fields}
-        rows.append(tuple(row.values()))
-    return spark.createDataFrame(rows, SCHEMAS[EVENTS]).withColumn("case", F.lit(case))
+        rows.append(row)
+    return log_frame(spark, rows).withColumn("case", F.lit(case))
 
 
 def test_no_result_reads_a_field_from_an_event_whose_kind_does_not_have_it(spark: SparkSession) -> None:

@@ -1,25 +1,30 @@
 """A witness that shares no code agrees with both layers, on a simulated day with all its phenomena."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from logged import fates, reasons
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
+from typed import parity
 from witness import Witness
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
+from lakehouse.control import CONTROLLED
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import Serving, Settings, Stream, load_settings
-from lakehouse.tables import read_table
-from serving.pins import Layer
+from serving.pins import LAYERS, Layer
 from serving.reader import Reader
 from serving.views import view
 from simulator import Delivered, simulate
-from speed_layer.ingest import ingest
+from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
+from transformations.durations import iso
 from transformations.result import Result
 from transformations.results.active_players import ERROR
 
@@ -53,6 +58,7 @@ def lake(spark: SparkSession, landing: Path, delivered: Delivered, tmp_path_fact
     stream(spark, lake, list(RESULTS.values()), SETTINGS)
     for result in RESULTS.values():
         recompute(spark, lake, result, SETTINGS)
+    legacy(spark, lake, SETTINGS, answers=[RESULTS[name] for name in CONTROLLED])
     return lake
 
 
@@ -114,6 +120,34 @@ def test_a_reader_without_a_jvm_sees_what_spark_sees(
     assert settled > FEW.get(name, 100)
 
 
+@pytest.mark.parametrize("name", RESULTS)
+def test_parity_show_prints_what_spark_sees(spark: SparkSession, lake: Lake, name: str) -> None:
+    """Every result, as every layer answers it: here is the one lake in which all of them ran."""
+    for layer in LAYERS:
+        shown = view(spark, lake, RESULTS[name], SETTINGS, layer=layer)
+        expected = [{column: printed(value) for column, value in row.asDict().items()} for row in shown.collect()]
+        done = parity("show", name, "--lake", lake.path, "--layer", layer, "--format", "jsonl")
+        assert done.exit_code == 0, done.stderr
+        assert [json.loads(line) for line in done.stdout.splitlines()] == expected
+        assert expected or name in ("level_ups", "hot_minutes"), "nothing was compared"
+        assert ("Spark starts" in done.stderr) == (layer == "legacy" and name not in CONTROLLED)
+
+
+@pytest.mark.parametrize("limit", ["20", "0"])
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_table_of_every_result_fits_80_columns(lake: Lake, name: str, limit: str) -> None:
+    done = parity("show", name, "--lake", lake.path, "--layer", "lambda", "--limit", limit)
+    assert max(map(len, done.stdout.rstrip().splitlines())) <= 80
+    assert done.stdout.rstrip().endswith(
+        " rows; --limit 0 shows all" if " of " in done.stdout.splitlines()[-1] else " rows"
+    )
+
+
+def printed(value: object) -> object:
+    """A value as JSON has it."""
+    return iso(value.replace(tzinfo=UTC)) if isinstance(value, datetime) else value
+
+
 def zoned(value: object) -> object:
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
 
@@ -134,14 +168,10 @@ def same_day(one: Row, other: Row) -> bool:
     return bool(one.window_start.date() == other.window_start.date())
 
 
-def test_the_tables_of_ingestion_have_as_many_lines_as_the_witness_counts(
-    spark: SparkSession, lake: Lake, witness: Witness
-) -> None:
+def test_ingestion_has_as_many_lines_of_each_fate_as_the_witness_counts(lake: Lake, witness: Witness) -> None:
     counts = witness.counts()
-    for table in ("events", "duplicates", "quarantine"):
-        assert read_table(spark, lake, table).count() == counts[table], table
-    conflicts = read_table(spark, lake, "quarantine").where("reason = 'copy of an event with other content'")
-    assert conflicts.count() == counts["conflicts"] > 0
+    assert fates(lake) == {name: counts[name] for name in ("events", "duplicates", "quarantine")}
+    assert reasons(lake)["copy of an event with other content"] == counts["conflicts"] > 0
 
 
 def test_the_witness_agrees_with_the_world_outside(delivered: Delivered, witness: Witness) -> None:

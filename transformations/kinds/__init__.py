@@ -28,6 +28,11 @@ def fields(kinds: Iterable[Kind] = KINDS) -> dict[str, Field]:
     return found
 
 
+def content(kinds: Iterable[Kind] = KINDS) -> list[str]:
+    """What makes two deliveries of one id honest copies: all but the times of sending and receiving, which a retry has anew."""
+    return ["kind", "occurred_at", *fields(kinds)]
+
+
 def declaring(kinds: Iterable[Kind], name: str) -> tuple[str, ...]:
     """The names of the kinds that have a field. An event of any other kind has null in its column."""
     return tuple(kind.name for kind in kinds if name in {field.name for field in kind.fields})

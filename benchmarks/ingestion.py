@@ -1,0 +1,146 @@
+"""Ingestion by both engines: CPU for a million lines, a warm micro-batch of 10,000, memory as the log grows.
+
+    .venv/bin/python -m benchmarks.ingestion
+    .venv/bin/python -m benchmarks.ingestion --memory 5,20        # million lines
+
+Each run is `parity ingest` as a process of its own, and the engines take turns. CPU, wall time and micro-batches are what the
+runs noted of themselves, Spark's start not counted; memory is the proportional set size of the process with its JVM and
+Python workers, sampled twice a second.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+from typing import Annotated
+
+import psutil
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from lakehouse.lake import open_lake
+from lakehouse.log import position
+from lakehouse.runs import runs
+from simulator import simulate
+
+ENGINES = ("embedded", "spark")
+SMALL = 10_000
+WARM = 30
+"""Micro-batches of the small kind; the first third warms up."""
+START = datetime(2026, 3, 1, tzinfo=UTC)
+console = Console()
+
+
+@dataclass(frozen=True)
+class Ingested:
+    lines: int
+    cpu: float
+    wall: float
+    batches: list[float]
+    memory: float
+    """The most that it had, in GiB."""
+
+    @property
+    def cpu_a_million(self) -> float:
+        return self.cpu / self.lines * 1e6
+
+
+def ingested(lake: Path, landing: Path, engine: str, files_per_batch: int) -> Ingested:
+    """Ingest what has landed since the last run."""
+    done = len(runs(open_lake(lake))) if lake.exists() else 0
+    before = position(open_lake(lake)).lines if lake.exists() else 0
+    command = ["ingest", "--lake", str(lake), "--landing", str(landing), "--files-per-batch", str(files_per_batch)]
+    environment = {**os.environ, "PARITY_INGESTION__ENGINE": engine}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cli.main", *command], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    most = 0.0
+    while process.poll() is None:
+        most = max(most, _memory(process.pid))
+        time.sleep(0.5)
+    if process.returncode:
+        said = process.stderr.read().decode() if process.stderr else ""
+        sys.exit(f"{engine} failed: {said[-2000:]}")
+    [run] = runs(open_lake(lake))[done:]
+    lines = position(open_lake(lake)).lines - before
+    return Ingested(lines, run.cpu_seconds, run.wall_seconds, run.batch_seconds, most)
+
+
+def _memory(process: int) -> float:
+    total = 0
+    try:
+        for each in (psutil.Process(process), *psutil.Process(process).children(recursive=True)):
+            total += each.memory_full_info().pss
+    except psutil.Error:
+        return 0.0
+    return total / 1024**3
+
+
+def main(
+    lines: Annotated[int, typer.Option(help="Events of the large log, in ten micro-batches.")] = 1_000_000,
+    rounds: Annotated[int, typer.Option(help="Times that the engines take turns.")] = 5,
+    memory: Annotated[str, typer.Option(help="Million events at which memory is measured, e.g. 5,20.")] = "",
+) -> None:
+    home = Path(tempfile.mkdtemp(prefix="parity-ingestion-", dir="/var/tmp"))
+    try:
+        _costs(home, lines, rounds)
+        if memory:
+            _memory_as_it_grows(home, [float(each) for each in memory.split(",")])
+    finally:
+        shutil.rmtree(home)
+
+
+def _costs(home: Path, lines: int, rounds: int) -> None:
+    large, small = home / "large", home / "small"
+    simulate(large, events=lines, players=5000, files=50)
+    simulate(small, events=WARM * SMALL, players=5000, files=WARM)
+    table = Table(title=f"{lines:,} events in 10 micro-batches; {WARM} of {SMALL:,}; medians of {rounds} rounds")
+    for name in ("engine", "CPU s per million", "lines/s", "micro-batch, warm (s)", "its CPU s", "memory (GiB)"):
+        table.add_column(name, justify="left" if name == "engine" else "right")
+    found: dict[str, list[tuple[Ingested, Ingested]]] = {engine: [] for engine in ENGINES}
+    for number in range(rounds):
+        for engine in ENGINES if number % 2 else reversed(ENGINES):
+            with console.status(f"round {number + 1} of {rounds}: {engine} …"):
+                both = [ingested(home / f"lake-{engine}", each, engine, per) for each, per in ((large, 5), (small, 1))]
+            shutil.rmtree(home / f"lake-{engine}")
+            found[engine].append((both[0], both[1]))
+    for engine, pairs in found.items():
+        table.add_row(
+            engine,
+            f"{median(each.cpu_a_million for each, _ in pairs):.1f}",
+            f"{median(each.lines / each.wall for each, _ in pairs):,.0f}",
+            f"{median(median(each.batches[WARM // 3 :]) for _, each in pairs):.2f}",
+            f"{median(each.cpu / WARM for _, each in pairs):.2f}",
+            f"{max(each.memory for each, _ in pairs):.2f}",
+        )
+    console.print(table)
+
+
+def _memory_as_it_grows(home: Path, millions: list[float]) -> None:
+    for engine in ENGINES:
+        lake, day, before = home / f"growing-{engine}", 0, 0.0
+        for goal in millions:
+            while before < goal:
+                landing = home / "day"
+                shutil.rmtree(landing, ignore_errors=True)
+                some = min(goal - before, 2.5)
+                simulate(
+                    landing, events=int(some * 1e6), seed=day, players=5000, files=25, start=START + timedelta(days=day)
+                )
+                found = ingested(lake, landing, engine, 5)
+                before, day = before + some, day + 1
+            console.print(
+                f"{engine}: {found.memory:.2f} GiB at {goal:g} million events, {found.cpu_a_million:.1f} CPU s per million"
+            )
+        shutil.rmtree(lake)
+
+
+if __name__ == "__main__":
+    typer.run(main)

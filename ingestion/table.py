@@ -1,0 +1,28 @@
+"""The table of a log, made before its first writer."""
+
+from datetime import timedelta
+
+from deltalake import DeltaTable
+
+from lakehouse.arrivals import ARRIVALS, SCHEMA, STATISTICS
+from lakehouse.errors import ParityError
+from lakehouse.lake import Lake
+from lakehouse.locks import exclusive_here
+from lakehouse.tables import properties
+
+
+def create_arrivals(lake: Lake, *, horizon: timedelta) -> None:
+    """Make the table unless it is there. Not partitioned: its commits lie in time order as they are."""
+    name = lake.of_log(ARRIVALS)
+    with exclusive_here(lake.lock_file(name), wait=True):
+        if not lake.has(name):
+            told = properties(horizon, append_only=True, statistics=STATISTICS)
+            DeltaTable.create(lake.table(name), SCHEMA, configuration=told)
+            return
+    known = {field.name for field in DeltaTable(lake.table(name)).schema().fields}
+    missing = sorted(set(SCHEMA.names) - known)
+    if missing:
+        raise ParityError(
+            f"The log of {lake.path} has no column for {', '.join(missing)}: it was made before the kinds of events that have "
+            "such fields were declared. Ingest into a new lake."
+        )
