@@ -14,10 +14,11 @@ Idempotent: the rows of the interval are replaced in one commit a result. A retr
 
 from datetime import timedelta
 
-from airflow.sdk import DAG, CronPartitionTimetable, Param
+from airflow.sdk import DAG, CronPartitionTimetable
 from pendulum.tz import fixed_timezone
 
-from house import BATCH, COMMON, LAKE, PINNED, QUICK, nightly
+from form import day_param
+from house import BATCH, COMMON, EVENTS, LAKE, PINNED, QUICK, nightly
 from parity_command import ParityOperator
 from publication import PublishOperator
 
@@ -34,13 +35,8 @@ with DAG(
     tags=["parity", "batch layer"],
     max_active_runs=1,
     params={
-        "day": Param(
-            None,
-            type=["null", "string"],
-            format="date",
-            pattern=r"^\d{4}-\d\d-\d\d$",
-            title="Day",
-            description="For a run by hand: the day of event time, UTC. Empty for everything. A backfill fills it itself.",
+        "day": day_param(
+            "For a run by hand: the day of event time, UTC. Empty for everything. A backfill fills it itself."
         )
     },
     **COMMON,
@@ -57,6 +53,9 @@ with DAG(
         },
     )
     publish = PublishOperator(
-        task_id="publish", days=f"{{{{ {COVERED}.get('publish') or [] }}}}", outlets=list(BATCH.values())
+        task_id="publish",
+        days=f"{{{{ {COVERED}.get('publish') or [] }}}}",
+        inlets=[EVENTS],
+        outlets=list(BATCH.values()),
     )
     pin >> recompute >> publish

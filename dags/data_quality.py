@@ -7,7 +7,8 @@ the Data Docs.
 
 from airflow.sdk import DAG
 
-from house import COMMON, LAKE, PINNED, QUICK, RUN, results_param
+from form import results_param
+from house import COMMON, LAKE, PINNED, QUICK, RUN
 from parity_command import ParityOperator
 
 with DAG(

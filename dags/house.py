@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import Asset, Param, Variable
+from airflow.sdk import Asset, Variable
 from airflow.sdk.definitions.context import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
-from parity_command import PROJECT, VERDICT
+from parity_command import PROJECT
 
 sys.path.append(str(PROJECT))  # for what the project says without Spark
 from transformations.durations import parse_duration
@@ -33,7 +33,12 @@ START = datetime(2000, 1, 1, tzinfo=UTC)
 # A result is a module of this name; importing them would need Spark, which Airflow's environment does not have.
 RESULTS = sorted(file.stem for file in (PROJECT / "transformations" / "results").glob("[a-z]*.py"))
 
+# What an event of an asset says, it says of all that is in it. So batch has an asset for each result, because a run
+# publishes them all; the stream and the verdict have one each, because a run may be about some of them.
+EVENTS = Asset(name="events", uri="parity://events", group="parity")
+KAPPA = Asset(name="kappa_results", uri="parity://kappa", group="parity")
 BATCH = {name: Asset(name=f"batch_{name}", uri=f"parity://batch/{name}", group="parity") for name in RESULTS}
+VERDICT = Asset(name="verdict", uri="parity://verdict", group="parity")
 
 
 def nightly() -> timedelta:
@@ -70,18 +75,6 @@ def told_failure(context: Context) -> None:
             kept.write(("\n" if torn else "") + json.dumps(line) + "\n")
 
 
-def can_be_repaired(context: Context) -> None:
-    """Before a repair is offered: only for a difference of the stream.
-
-    What could not be compared has nothing to repair, and a control that differs is as it should be: neither batch nor
-    the stream would become another by it.
-    """
-    if not context["ti"].xcom_pull(task_ids="reconcile", key=VERDICT):
-        raise AirflowSkipException("The reconciliation failed for another reason than a difference: see its error.")
-    if context["params"]["candidate"] == CONTROL:
-        raise AirflowSkipException("The control differs, as it should: there is nothing to repair.")
-
-
 def has_a_landing(_context: Context) -> None:
     """Before ingestion: where no landing directory is named, the log is written by somebody else."""
     if not Variable.get("parity_landing", default=""):
@@ -106,42 +99,3 @@ COMMON: dict[str, Any] = {
 }
 QUICK: dict[str, Any] = {"retries": 1, "retry_delay": timedelta(seconds=5), "execution_timeout": timedelta(minutes=5)}
 """A task without Spark: what is wrong with its options is told at once."""
-
-
-def results_param(description: str) -> Param:
-    return Param(
-        None,
-        type=["null", "array"],
-        title="Results",
-        description=description,
-        items={"type": "string", "enum": RESULTS},
-        examples=RESULTS,
-        uniqueItems=True,
-    )
-
-
-def versions_param(description: str) -> Param:
-    return Param(
-        None,
-        type=["null", "array"],
-        title="Results",
-        description=f"{description} None for all.",
-        items={"type": "string", "pattern": f"^({'|'.join(RESULTS)})(@[1-9][0-9]*)?$"},
-        examples=[f"{name}@1" for name in RESULTS],
-        uniqueItems=True,
-    )
-
-
-def one_result_param() -> Param:
-    return Param("team_scores", type="string", title="Result", description="The result by its name.", enum=RESULTS)
-
-
-def moment_param(title: str, description: str) -> Param:
-    return Param(
-        None,
-        type=["null", "string"],
-        format="date-time",  # shows the picker; it does not refuse anything by itself
-        pattern=r"^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$",
-        title=title,
-        description=f"{description} A time with its zone. Leave it empty for no bound.",
-    )

@@ -29,7 +29,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 PROJECT = Path(__file__).resolve().parent.parent
 PARITY = PROJECT / ".venv" / "bin" / "parity"
-DIFFERS = 1
+DIFFERS, NO_COMPARISON = 1, 2
 VERDICT = "verdict"
 """The XCom of a task that found a difference: what the command's answer comes to."""
 FOUND_IN = "found_in"
@@ -43,7 +43,9 @@ _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 class ParityOperator(BaseOperator):
     """`parity COMMAND --name value ...`. An option without a value is left out, one with several is repeated.
 
-    `on_difference="goes on"` is for a command whose difference is what somebody wants to see, not a fault.
+    `on_difference="goes on"` is for a command whose difference is what somebody wants to see, not a fault, and
+    `on_no_comparison="goes on"` for one whose verdict on each result is asked for by tasks that follow: it may be that
+    some could not be compared. `about` is what a mapped task is about; its options have it as `task.about`.
     """
 
     template_fields: Sequence[str] = ("options",)
@@ -56,25 +58,32 @@ class ParityOperator(BaseOperator):
         command: str,
         options: Mapping[str, Any],
         on_difference: Literal["fails", "goes on"] = "fails",
+        on_no_comparison: Literal["fails", "goes on"] = "fails",
+        about: str = "",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        self.about = about
         self.command = command
         self.options = options
         self.on_difference = on_difference
+        self.on_no_comparison = on_no_comparison
         self._process: subprocess.Popen[str] | None = None
 
     def execute(self, context: Context) -> Any:
         line = command_line(self.command, self.options)
         self.log.info("$ %s", " ".join(line))
         code, answer, progress = self._run([str(PARITY), *line[1:]])
-        found = verdict(progress) if code == DIFFERS else None
-        if found is not None and self.on_difference == "fails":
+        judged = {DIFFERS, NO_COMPARISON} if self.on_no_comparison == "goes on" else {DIFFERS}
+        found = verdict(progress) if code in judged else None
+        if found is not None and code == DIFFERS and self.on_difference == "fails":
             context["ti"].xcom_push(key=VERDICT, value=conclusion(answer))
             context["ti"].xcom_push(key=FOUND_IN, value=found)
             raise AirflowFailException(f"{conclusion(answer)}\n{beginning(answer)}")
         if code != 0 and found is None:
             raise AirflowException(f"parity {self.command} ended with exit code {code}: {reason(progress) or answer}")
+        for outlet in self.outlets:
+            context["outlet_events"][outlet].extra = {"command": " ".join(line), "said": conclusion(answer)}
         return json.loads(answer) if answer.startswith("{") else answer[-LONGEST:]
 
     def on_kill(self) -> None:
@@ -125,7 +134,7 @@ def command_line(command: str, options: Mapping[str, Any]) -> list[str]:
 def verdict(progress: str) -> list[str] | None:
     """What the command's finding is about, if its last line says that it found something; none after a crash."""
     said = _VERDICT.fullmatch(progress.rstrip().rpartition("\n")[2])
-    return None if said is None else (said[1] or "").split(", ")
+    return None if said is None else (said[1].split(", ") if said[1] else [])
 
 
 def conclusion(answer: str) -> str:

@@ -15,10 +15,11 @@ from datetime import timedelta
 
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.providers.standard.operators.python import BranchPythonOperator
-from airflow.sdk import DAG, Param
+from airflow.sdk import DAG
 
 from decision import DecisionOperator
-from house import COMMON, LAKE, PINNED, QUICK, REBUILT, RUN, STREAM_POOL, versions_param
+from form import moment_param, text_param, versions_param
+from house import COMMON, EVENTS, KAPPA, LAKE, PINNED, QUICK, REBUILT, RUN, STREAM_POOL
 from parity_command import ParityOperator
 
 RECOMPUTE, REBUILD, REJECT = "Recompute batch", "Rebuild the stream", "Reject"
@@ -31,15 +32,16 @@ ASKED = {
     "to": "{{ params.to or '' }}",
 }
 NAMED = "{{ (params.result or ['every result']) | join(', ') }}"
+TOOK = {way: f"{{{{ ti.xcom_pull(task_ids='check')['took']['{way}'] }}}}" for way in ("recompute", "rebuild")}
 QUESTION = f"""{{{{ params.verdict }}}}
 
 The [report](/parity/reports/{{{{ params.reconciliation }}}}.html) shows the differing rows with their causes.
 
-**{RECOMPUTE}**: {NAMED} anew from the log, for the interval of the reconciliation. It takes as long as a run of
-`batch_recompute`, and readers of the Lambda view see the new rows when it ends.
+**{RECOMPUTE}**: {NAMED} anew from the log, for the interval of the reconciliation. Readers of the Lambda view see the new
+rows when it ends. {TOOK["recompute"]}
 
-**{REBUILD}**: the stream of {NAMED} anew, from the start of the log. It takes about as long as a batch run over the whole
-log; readers see the old rows until it has caught up.
+**{REBUILD}**: the stream of {NAMED} anew, from the start of the log. Readers see the old rows until it has caught up.
+{TOOK["rebuild"]}
 
 **{REJECT}**: nothing is done, and that is also what happens if nobody answers within a day.
 """
@@ -54,26 +56,24 @@ with DAG(
     tags=["parity", "reconciliation", "needs a person"],
     max_active_runs=4,
     params={
-        "reconciliation": Param(
+        "reconciliation": text_param(
             "by-hand",
-            type="string",
-            pattern="^[A-Za-z0-9_+@~:-][A-Za-z0-9_.+@~:-]{0,199}$",
             title="Reconciliation",
             description="The run whose difference this is about; filled in by it.",
+            pattern="^[A-Za-z0-9_+@~:-][A-Za-z0-9_.+@~:-]{0,199}$",
+            allowed="the name of a run, of letters, digits and _ . + @ ~ : - only, at most 200 of them",
         ),
-        "verdict": Param("", type="string", title="Verdict", description="What it found; filled in by it."),
+        "verdict": text_param("", title="Verdict", description="What it found; filled in by it.", allowed="a text"),
         "result": versions_param(
             "Which results are repaired, each with the version that was judged, e.g. team_scores@2."
         ),
-        "first": Param(
-            "", type="string", title="From", description="First window start, included; empty for no bound."
-        ),
-        "to": Param("", type="string", title="To", description="Last window start, excluded; empty for no bound."),
+        "first": moment_param("From", "First window start, included."),
+        "to": moment_param("To", "Last window start, excluded."),
     },
     **{**COMMON, "dagrun_timeout": timedelta(days=2)},
 ):
     # Before anybody is asked: a repair of something that is not there is refused now.
-    check = ParityOperator(task_id="check", command="pin", options=ASKED, **QUICK)
+    check = ParityOperator(task_id="check", command="pin", options={**ASKED, "took": True}, **QUICK)
     decision = DecisionOperator(
         task_id="decision",
         subject="The layers differ: {{ params.reconciliation }}",
@@ -107,6 +107,8 @@ with DAG(
         options={"lake": LAKE, "result": RESULTS, "rebuild": True, "run": RUN},
         execution_timeout=REBUILT,
         pool=STREAM_POOL,
+        inlets=[EVENTS],
+        outlets=[KAPPA],
     )
     leave_it = EmptyOperator(task_id="leave_it")
     check >> decision >> record >> chosen >> [pin, rebuild_stream, leave_it]

@@ -10,9 +10,10 @@ Each task finds what an attempt before it has done, and goes on from there.
 from datetime import timedelta
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
-from airflow.sdk import DAG, Param
+from airflow.sdk import DAG
 
-from house import COMMON, LAKE, QUICK, REBUILT, STREAM_POOL, one_result_param
+from form import one_result_param, text_param
+from house import COMMON, EVENTS, KAPPA, LAKE, QUICK, REBUILT, STREAM_POOL
 from parity_command import ParityOperator
 
 RESULT = "{{ params.result }}"
@@ -29,12 +30,12 @@ with DAG(
     max_active_runs=1,
     params={
         "result": one_result_param(),
-        "way": Param(
+        "way": text_param(
             "steps",
-            type="string",
-            enum=["steps", "engine"],
             title="Way",
             description="Settled history in static steps, or the stream from the start.",
+            enum=["steps", "engine"],
+            allowed="steps or engine",
         ),
     },
     **{**COMMON, "dagrun_timeout": timedelta(days=2)},
@@ -65,5 +66,7 @@ with DAG(
         command="swap",
         options={"lake": LAKE, "result": RESULT, "to": NEW, "catch-up": True},
         pool=STREAM_POOL,
+        inlets=[EVENTS],
+        outlets=[KAPPA],
     )
     pin >> replay >> compare >> approval >> swap

@@ -8,7 +8,8 @@ from datetime import timedelta
 
 from airflow.sdk import DAG, TriggerRule
 
-from house import COMMON, LAKE, STREAM_POOL, has_a_landing, results_param
+from form import results_param
+from house import COMMON, EVENTS, KAPPA, LAKE, STREAM_POOL, has_a_landing
 from parity_command import ParityOperator
 
 with DAG(
@@ -26,6 +27,7 @@ with DAG(
         command="ingest",
         options={"lake": LAKE, "landing": "{{ var.value.get('parity_landing', '') }}"},
         pre_execute=has_a_landing,
+        outlets=[EVENTS],
     )
     stream = ParityOperator(
         task_id="stream",
@@ -33,5 +35,7 @@ with DAG(
         options={"lake": LAKE, "result": "{{ params.result }}"},
         trigger_rule=TriggerRule.NONE_FAILED,
         pool=STREAM_POOL,
+        inlets=[EVENTS],
+        outlets=[KAPPA],
     )
     ingest >> stream

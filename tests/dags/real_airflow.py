@@ -74,6 +74,22 @@ class RealAirflow:
         found = self.api("GET", f"/dags/{dag}/dagRuns/{urllib.parse.quote(run_id)}/taskInstances")["task_instances"]
         return {each["task_id"]: each for each in found}
 
+    def graph(self, asset: str) -> set[tuple[str, str]]:
+        """The assets as the interface draws them around this one: which lead to which, by way of a task."""
+        [found] = self.api("GET", f"/assets?name_pattern={asset}")["assets"]
+        drawn = self._asked("GET", f"/ui/dependencies?node_id=asset:{found['id']}&dependency_type=data", None)
+        labels = {node["id"]: node["label"] for node in drawn["nodes"]}
+        after: dict[str, set[str]] = {}
+        for edge in drawn["edges"]:
+            after.setdefault(edge["source_id"], set()).add(edge["target_id"])
+        return {
+            (labels[one], labels[other])
+            for one, tasks in after.items()
+            if one.startswith("asset:")
+            for task in tasks
+            for other in after.get(task, ())
+        }
+
     def ended(self, dag: str, run_id: str) -> dict[str, Any]:
         """The run, once it is over."""
         return self.until(lambda: (run := self.run(dag, run_id))["state"] in ("success", "failed") and run)
@@ -93,9 +109,10 @@ class RealAirflow:
             ["ps", "-o", "pid,args", "--ppid", str(self.process.pid)], capture_output=True, text=True
         ).stdout
 
-    def log(self, dag: str, run_id: str, task: str, attempt: int = 1) -> str:
+    def log(self, dag: str, run_id: str, task: str, attempt: int = 1, *, mapped: int = -1) -> str:
         """What the interface shows of a task."""
-        path = f"/dags/{dag}/dagRuns/{urllib.parse.quote(run_id)}/taskInstances/{task}/logs/{attempt}?full_content=true"
+        path = f"/dags/{dag}/dagRuns/{urllib.parse.quote(run_id)}/taskInstances/{task}/logs/{attempt}"
+        path += f"?full_content=true&map_index={mapped}"
         return "\n".join(
             f"{line.get('event')} {line.get('error_detail', '')}" for line in self.api("GET", path)["content"]
         )

@@ -22,9 +22,9 @@ from real_airflow import RealAirflow, started
 from small_day import DAY, land_small_day, spoil_batch
 
 from batch_layer.recompute import recompute
+from ingestion.ingest import ingest
 from lakehouse.lake import create_lake
 from lakehouse.settings import load_settings
-from speed_layer.ingest import ingest
 from speed_layer.stream import stream
 from transformations.catalogue import catalogue
 
@@ -90,7 +90,10 @@ def test_a_wrong_value_is_refused_in_the_form_and_a_right_one_brings_the_verdict
     candidate.send_keys(Keys.CONTROL, "a")
     candidate.send_keys("nobody", Keys.TAB)
     _press(browser, "Trigger")
-    text_within(browser, "Invalid input for param candidate: 'nobody'")
+    text_within(
+        browser, "Invalid input for param candidate: 'nobody' is not possible. Allowed: kappa, legacy, or a version"
+    )
+    assert "Failed validating" not in browser.find_element("tag name", "body").text
     screenshot(browser, "airflow-refused")
     assert not airflow.runs("reconciliation")
 
@@ -103,6 +106,9 @@ def test_a_wrong_value_is_refused_in_the_form_and_a_right_one_brings_the_verdict
     assert airflow.ended("reconciliation", run["dag_run_id"])["state"] == "success"
     log = airflow.log("reconciliation", run["dag_run_id"], "reconcile")
     assert "$ parity reconcile --lake" in log and "The stream and the batch layer agree" in log
+    told = airflow.log("reconciliation", run["dag_run_id"], "verdict", mapped=0)
+    assert "--as-kept" in told and "The stream and the batch layer agree" in told and "Spark starts" not in told
+    assert airflow.tasks("reconciliation", run["dag_run_id"])["verdict"]["rendered_map_index"] == "team_scores"
 
     browser.get(airflow.address)
     seen(browser, ("xpath", "//a[normalize-space()='Parity']")).click()
@@ -150,15 +156,26 @@ def test_a_difference_stays_failed_and_a_rejected_repair_is_recorded(
     spoil_batch(airflow.lake)  # until the backfill of the next test
     run = airflow.trigger("reconciliation", SCORES)
     assert airflow.ended("reconciliation", run)["state"] == "failed"
-    assert airflow.tasks("reconciliation", run)["reconcile"]["try_number"] == 1
-    assert "The stream and the batch layer differ" in airflow.log("reconciliation", run, "reconcile")
+    verdict = airflow.tasks("reconciliation", run)["verdict"]
+    assert (verdict["state"], verdict["try_number"], verdict["rendered_map_index"]) == ("failed", 1, "team_scores")
+    assert "The stream and the batch layer differ" in airflow.log("reconciliation", run, "verdict", mapped=0)
 
     [asked] = airflow.until(lambda: airflow.runs("repair_after_reconciliation"))
     repair = asked["dag_run_id"]
     airflow.until(lambda: airflow.tasks(asked["dag_id"], repair).get("decision", {}).get("state") == "awaiting_input")
     browser.get(f"{airflow.address}/dags/{asked['dag_id']}/runs/{repair}/tasks/decision/required_actions")
     text_within(browser, "The stream and the batch layer differ")
+    text_within(browser, "The last time it took [0-9.]+ s, over the whole log")
     screenshot(browser, "airflow-decision")
+
+    browser.get(f"{airflow.address}/plugin/parity")
+    browser.switch_to.frame(seen(browser, ("tag name", "iframe")))
+    text_within(browser, "Waiting for a person")
+    browser.switch_to.default_content()
+    screenshot(browser, "airflow-parity-page-pending")
+    browser.switch_to.frame(seen(browser, ("tag name", "iframe")))
+    browser.find_element("partial link text", "The layers differ").click()
+    text_within(browser, "The stream and the batch layer differ")
     _press(browser, "Reject")
     assert airflow.ended(asked["dag_id"], repair)["state"] == "success"
     assert airflow.tasks(asked["dag_id"], repair)["recompute_batch"]["state"] == "skipped"
@@ -189,6 +206,17 @@ def test_a_backfilled_day_is_published_and_starts_a_reconciliation_of_that_day(a
     events = airflow.api("GET", "/assets/events?limit=100")["asset_events"]
     published = {(each["name"], each["partition_key"]) for each in events}
     assert {(f"batch_{name}", DAY) for name in catalogue()} <= published
+
+
+def test_the_graph_of_the_assets_leads_from_the_events_to_the_verdict(
+    airflow: RealAirflow, browser: "WebDriver"
+) -> None:
+    drawn = airflow.graph("verdict")
+    assert {("events", "kappa_results"), ("kappa_results", "verdict"), ("batch_team_scores", "verdict")} <= drawn
+    [found] = airflow.api("GET", "/assets?name_pattern=kappa_results")["assets"]
+    browser.get(f"{airflow.address}/assets/{found['id']}")
+    text_within(browser, "kappa_results")
+    screenshot(browser, "airflow-asset-graph")
 
 
 def test_two_runs_of_the_stream_do_not_overlap(airflow: RealAirflow) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 from chromium import chromium, seen, text_within
+from plotly.offline import get_plotlyjs, get_plotlyjs_version
 
 PROJECT = Path(__file__).parents[2]
 STARTS = 60.0
@@ -38,6 +39,14 @@ function framed(address) {
     document.body.append(frame);
   });
 }
+function loaded(address) {
+  return new Promise((ready, never) => {
+    const script = document.createElement("script");
+    script.onload = () => ready("a secret script"); script.onerror = () => never("not loaded");
+    script.src = address;
+    document.body.append(script);
+  });
+}
 async function attack() {
   await tried("fetch", () => of(fetch("/api/v2/variables")));
   await tried("frame", async () => of((await framed("/login")).contentWindow.fetch("/api/v2/variables")));
@@ -47,6 +56,8 @@ async function attack() {
   await tried("top", () => of(top.fetch("/api/v2/variables")));
   await tried("opener", () => of(window.open("/login").fetch("/api/v2/variables")));
   await tried("frame element", () => window.frameElement.ownerDocument.cookie + window.frameElement.sandbox);
+  await tried("import", async () => JSON.stringify(await import("/api/v2/variables")));
+  await tried("script", () => loaded("/api/v2/variables"));
   await tried("sibling", () => parent === window ? "none" : parent.document.body.innerHTML);
   window.told.done = "yes";
 }
@@ -54,11 +65,15 @@ addEventListener("load", attack);
 </script>
 <img src="data:," onerror="window.inline = true">
 """
-WAYS = {"fetch", "frame", "page", "blank", "parent", "top", "opener", "frame element", "sibling"}
+WAYS = {"fetch", "frame", "page", "blank", "parent", "top", "opener", "frame element", "import", "script", "sibling"}
+
+
+SCRIPT = f"plotly-{get_plotlyjs_version()}.min.js"
 
 
 def chart() -> str:
-    return str(go.Figure(go.Bar(x=["batch", "stream"], y=[3, 3])).to_html(include_plotlyjs=True))
+    """With its script beside it, as the reports of a lake have it."""
+    return str(go.Figure(go.Bar(x=["batch", "stream"], y=[3, 3])).to_html(include_plotlyjs=SCRIPT))
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +87,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }  # fmt: skip
     (lake / "reports" / "reconciliation.one.json").write_text(json.dumps(verdict))
     (lake / "reports" / "reconciliation.one.html").write_text(chart().replace("</body>", f"{ATTACK}</body>"))
+    (lake / "reports" / SCRIPT).write_text(get_plotlyjs())
     docs = lake / "quality" / "docs"
     (docs / "index.html").write_text(f'<h1>Data Docs</h1><a href="validations/one.html">one</a>{ATTACK}')
     (docs / "validations" / "one.html").write_text(f'<h1>One validation</h1><a href="../index.html">back</a>{ATTACK}')

@@ -5,7 +5,8 @@ Data Docs, failures and decisions. Nothing is computed here, and nothing of Pari
 has no Spark.
 
 Airflow guards its own pages, not those of a plugin. So every page here asks for the user itself, and answers 401 without
-one. And it queues a run of any conf, whatever its keys: those that the form does not have are refused from here.
+one. And it queues a run of any conf, whatever its keys: those that the form does not have are refused from here, and
+values that are not allowed are refused in plain words.
 """
 
 from typing import Any
@@ -13,9 +14,11 @@ from typing import Any
 from airflow.plugins_manager import AirflowPlugin
 
 import conf_keys
+import conf_values
 from pages.app import app
 
 conf_keys.watch()
+conf_values.watch()
 
 
 class ParityPlugin(AirflowPlugin):

@@ -1,4 +1,4 @@
-"""What a run is given beside the fields of its form is refused before anything is queued, however the run is asked for."""
+"""What a form does not have, or does not allow, is refused before anything is queued, however the run is asked for."""
 
 import os
 from collections.abc import Iterator
@@ -83,6 +83,46 @@ def test_a_backfill_with_an_unknown_key_is_refused(api: TestClient) -> None:
 def test_the_fields_of_the_form_are_taken(api: TestClient, conf: dict[str, Any]) -> None:
     answer = _asked(api, "reconciliation", conf)
     assert answer.status_code == 200 and answer.json()["conf"] == conf
+
+
+@pytest.mark.parametrize(
+    ("dag", "field", "value", "wrong", "allowed"),
+    [
+        ("reconciliation", "candidate", "nobody", "'nobody'", "kappa, legacy, or a version of the results, e.g. @2"),
+        (
+            "reconciliation",
+            "result",
+            ["level_ups", "nothing"],
+            "'nothing'",
+            "a list, each at most once, of active_players,",
+        ),
+        ("reconciliation", "result", "team_scores", "'team_scores'", "a list, each at most once"),
+        ("reconciliation", "first", "yesterday", "'yesterday'", "a day or a time with its zone, e.g. 2026-03-01 or"),
+        ("reconciliation", "first", "y" * 5000, "'yyy", "a day or a time with its zone"),
+        ("reconciliation", "tolerance", ["bubbles"], "'bubbles'", "a list of COLUMN=NUMBER, e.g. bubbles=0.5"),
+        ("reconciliation", "recompute", "perhaps", "'perhaps'", "true or false"),
+        ("batch_recompute", "day", "1 March", "'1 March'", "a day, e.g. 2026-03-01"),
+        ("replay_and_swap", "way", "by hand", "'by hand'", "steps or engine"),
+        ("replay_and_swap", "result", "nothing", "'nothing'", "one of active_players, click_through"),
+    ],
+)
+def test_a_wrong_value_is_refused_in_one_sentence_and_nothing_is_queued(
+    api: TestClient, dag: str, field: str, value: Any, wrong: str, allowed: str
+) -> None:
+    before = _runs(dag)
+    answer = _asked(api, dag, {field: value})
+    told = answer.json()["detail"]
+    assert answer.status_code == 400 and _runs(dag) == before
+    assert told.startswith(f"Invalid input for param {field}: {wrong}") and f"Allowed: {allowed}" in told
+    assert "\n" not in told and "schema" not in told and len(told) < 500, told
+
+
+def test_a_backfill_with_a_wrong_value_is_refused_in_one_sentence(api: TestClient) -> None:
+    day = {"from_date": "2026-03-01T00:00:00Z", "to_date": "2026-03-02T00:00:00Z"}
+    asked = {"dag_id": "batch_recompute", "dag_run_conf": {"day": "1 March"}, **day}
+    answer = api.post("/api/v2/backfills", json=asked)
+    assert answer.status_code == 422 and "Allowed: a day, e.g. 2026-03-01" in answer.text
+    assert "schema" not in answer.text
 
 
 def test_dags_of_others_are_given_what_they_like(api: TestClient) -> None:

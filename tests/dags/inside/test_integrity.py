@@ -13,16 +13,19 @@ from typing import Any
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG, Param
+from airflow.sdk.definitions.mappedoperator import MappedOperator
 from airflow.sdk.exceptions import ParamValidationError
 from airflow.sdk.execution_time import macros
 from airflow.serialization.serialized_objects import DagSerialization
 from airflow.timetables.base import TimeRestriction
 
 import house
+from form import candidate_param, versions_param
 from house import REBUILT, RESULTS, RUN, STREAM_POOL
 from parity_command import PROJECT, ParityOperator, command_line
 from transformations.durations import parse_duration
 
+JUDGES, REPAIRS = "reconciliation", "repair_after_reconciliation"
 EXPECTED = {
     "batch_recompute": "0 0 * * *",
     "data_quality": "0 5 * * *",
@@ -42,6 +45,12 @@ def bag() -> DagBag:
 def _scheduled(bag: DagBag, name: str) -> Any:
     """The DAG as the scheduler gets it."""
     return DagSerialization.deserialize_dag(DagSerialization.serialize_dag(bag.dags[name]))
+
+
+def _commands(dag: DAG) -> list[ParityOperator]:
+    """The tasks that are commands; of a mapped one that of a single result."""
+    tasks = (task.unmap({"about": "team_scores"}) if isinstance(task, MappedOperator) else task for task in dag.tasks)
+    return [task for task in tasks if isinstance(task, ParityOperator)]
 
 
 def _param(bag: DagBag, dag: str, field: str) -> Param:
@@ -69,14 +78,40 @@ def test_every_dag_is_set_up_as_a_careful_user_would(bag: DagBag, name: str) -> 
     for task in dag.tasks:
         assert task.owner == "data-platform"
         assert task.on_failure_callback, f"{task.task_id} fails without a word"
-        if isinstance(task, ParityOperator):
-            assert task.execution_timeout is not None and task.retries >= 1
-            assert task.options["lake"] == "{{ var.value.parity_lake }}"
+    for task in _commands(dag):
+        assert task.execution_timeout is not None and task.retries >= 1
+        assert task.options["lake"] == "{{ var.value.parity_lake }}"
 
 
 def test_what_may_not_overlap_itself_does_not(bag: DagBag) -> None:
     for name in ("stream_increment", "batch_recompute", "maintenance", "reconciliation"):
         assert bag.dags[name].max_active_runs == 1
+
+
+def test_each_result_has_its_own_verdict_and_only_so_many_start_spark_at_once(bag: DagBag) -> None:
+    dag = bag.dags[JUDGES]
+    verdict = dag.get_task("verdict")
+    assert isinstance(verdict, MappedOperator) and verdict.max_active_tis_per_dagrun == 2 and verdict.retries == 2
+    [told] = [task for task in _commands(dag) if task.task_id == "verdict"]
+    line = _rendered(dag, told, {"result": ["team_scores", "level_ups"]})
+    assert [value for option, value in pairwise(line) if option == "--result"] == ["team_scores"]
+    [compared] = [task for task in _commands(dag) if task.task_id == "reconcile"]
+    assert [part for part in line if part != "--as-kept"] == _rendered(dag, compared, {"result": ["team_scores"]})
+    assert verdict.render_template("{{ task.about }}", {"task": told}, dag.get_template_env()) == "team_scores"
+
+
+def test_the_assets_lead_from_the_events_over_the_results_to_the_verdict(bag: DagBag) -> None:
+    edges = {
+        (inlet.name, outlet.name)
+        for dag in bag.dags.values()
+        for task in dag.tasks
+        for inlet in task.inlets
+        for outlet in task.outlets
+    }
+    batch = {f"batch_{name}" for name in RESULTS}
+    results = {"kappa_results", *batch}
+    assert edges == {("events", each) for each in results} | {(each, "verdict") for each in results}
+    assert [asset.name for asset in bag.dags["stream_increment"].get_task("ingest").outlets] == ["events"]
 
 
 def test_an_approval_has_a_time_limit(bag: DagBag) -> None:
@@ -97,6 +132,34 @@ def test_every_form_can_be_sent_as_it_is_and_explains_each_field(bag: DagBag, na
         param = _param(bag, name, field)
         param.resolve()
         assert param.description and param.schema.get("title"), f"{field} is not explained"
+        assert param.schema.get("allowed"), f"who gives {field} a wrong value gets a schema for an answer"
+
+
+def test_days_and_moments_have_pickers_and_what_can_be_chosen_is_offered(bag: DagBag) -> None:
+    fields = {(name, field): _param(bag, name, field).schema for name in EXPECTED for field in bag.dags[name].params}
+    pickers = {key: schema["format"] for key, schema in fields.items() if "format" in schema}
+    assert pickers == {
+        ("batch_recompute", "day"): "date",
+        **{(name, field): "date-time" for name in (JUDGES, REPAIRS) for field in ("first", "to")},
+    }
+    for name in (JUDGES, "data_quality", "stream_increment"):
+        assert fields[name, "result"]["examples"] == RESULTS and "array" in fields[name, "result"]["type"]
+    assert fields["replay_and_swap", "result"]["enum"] == RESULTS
+
+
+def test_the_form_offers_the_versions_that_the_lake_has(lake: Path) -> None:
+    (lake / "results").mkdir()
+    for file in (
+        "team_scores@1.json",
+        "team_scores@12.json",
+        "level_ups@2.json",
+        "level_ups@1.retired",
+        "other@7.json",
+    ):
+        (lake / "results" / file).write_text("{}")
+    assert candidate_param().schema["examples"] == ["kappa", "legacy", "@1", "@2", "@12"]
+    assert versions_param("").schema["examples"] == ["level_ups@2", "team_scores@1", "team_scores@12"]
+    assert candidate_param().resolve("@13") == "@13", "one that was made since is no mistake"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +203,7 @@ def test_a_right_value_is_taken(bag: DagBag, field: str, value: Any) -> None:
     assert _param(bag, "reconciliation", field).resolve(value) == value
 
 
-PIN = {"log_version": 3, "live": dict.fromkeys(RESULTS, 1), "to_replay": dict.fromkeys(RESULTS, 2)}
+PIN = {"log_version": 3, "results": RESULTS, "live": dict.fromkeys(RESULTS, 1), "to_replay": dict.fromkeys(RESULTS, 2)}
 RUNS: list[dict[str, Any]] = [
     {},
     {"partition_key": "2026-03-01"},
@@ -161,6 +224,7 @@ def _rendered(dag: DAG, task: ParityOperator, given: dict[str, Any]) -> list[str
     context = {
         "params": {name: given.get(name, value) if name not in several else value for name, value in params.items()},
         "dag": dag,
+        "task": task,
         "run_id": "manual__2026-03-01T00:00:00+00:00",
         "dag_run": SimpleNamespace(partition_key=given.get("partition_key")),
         "ti": SimpleNamespace(xcom_pull=_xcom),
@@ -190,10 +254,7 @@ def test_a_decision_is_recorded_when_it_is_made_and_the_log_is_pinned_after_it(b
 
 def test_whatever_streams_goes_through_one_pool_and_a_rebuild_is_its_runs_own(bag: DagBag) -> None:
     streams = [
-        task
-        for dag in bag.dags.values()
-        for task in dag.tasks
-        if isinstance(task, ParityOperator) and task.command in ("stream", "replay", "swap")
+        task for dag in bag.dags.values() for task in _commands(dag) if task.command in ("stream", "replay", "swap")
     ]
     assert len(streams) == 4 and {task.pool for task in streams} == {STREAM_POOL}
     [rebuild] = [task for task in streams if task.options.get("rebuild")]
@@ -229,13 +290,7 @@ def test_a_night_is_of_the_day_before_and_a_backfill_takes_days_as_they_are_name
 
 def test_every_command_is_written_down_for_the_real_command_line(bag: DagBag) -> None:
     """`test_inside_airflow.py` parses them in the project's environment."""
-    lines = [
-        _rendered(dag, task, given)
-        for dag in bag.dags.values()
-        for task in dag.tasks
-        if isinstance(task, ParityOperator)
-        for given in RUNS
-    ]
+    lines = [_rendered(dag, task, given) for dag in bag.dags.values() for task in _commands(dag) for given in RUNS]
     assert next(line[:6] for line in lines if line[1] == "reconcile") == [
         "parity",
         "reconcile",

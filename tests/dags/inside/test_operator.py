@@ -68,6 +68,25 @@ def test_a_difference_that_was_asked_for_goes_on(command: Any) -> None:
     assert _ran(on_difference="goes on") == "3 keys differ"
 
 
+def test_a_verdict_that_others_tell_goes_on_even_where_nothing_could_be_compared(command: Any) -> None:
+    command(answer="too few keys\n", progress="Verdict: could not compare\n", code=2)
+    goes_on: dict[str, Any] = {"on_difference": "goes on", "on_no_comparison": "goes on"}
+    assert _ran(**goes_on) == "too few keys"
+    with pytest.raises(AirflowException, match="exit code 2"):
+        _ran(on_difference="goes on")
+    command(progress="✗ NotALake: There is no lake at x.\n", code=2)
+    with pytest.raises(AirflowException, match="NotALake"):
+        _ran(**goes_on)
+
+
+def test_a_difference_of_no_result_is_about_none(command: Any) -> None:
+    command(answer="The audit does not balance.\n", progress="Verdict: differ\n", code=1)
+    ti = TaskInstance()
+    with pytest.raises(AirflowFailException):
+        _ran(ti)
+    assert ti.pushed["found_in"] == []
+
+
 CRASH = "Traceback (most recent call last):\n  …\nModuleNotFoundError: No module named 'pyspark'\n"
 
 

@@ -10,7 +10,7 @@ from airflow.api_fastapi.core_api.security import get_user
 from fastapi.testclient import TestClient
 
 from house import told_failure
-from pages.app import app
+from pages.app import app, readable_dags
 from parity_plugin import ParityPlugin
 
 NAME = "reconciliation.manual__2026-03-01T00:00:00+00:00"
@@ -56,12 +56,14 @@ def anonymous(lake: Path) -> TestClient:
     (lake / "quality" / "docs" / "validations" / "one.html").write_text("<h1>one validation</h1>")
     (lake / "secret.json").write_text("{}")
     (lake / "reports" / "link.html").symlink_to(lake / "secret.json")
+    (lake / "reports" / "plotly-1.min.js").write_text("var Plotly;")
+    (lake / "reports" / "plotly-2.min.js").symlink_to(lake / "secret.json")
     return TestClient(app)
 
 
 @pytest.fixture
 def client(anonymous: TestClient) -> Iterator[TestClient]:
-    app.dependency_overrides[get_user] = lambda: "somebody"
+    app.dependency_overrides |= {get_user: lambda: "somebody", readable_dags: lambda: {"repair_after_reconciliation"}}
     yield anonymous
     app.dependency_overrides.clear()
 
@@ -73,6 +75,29 @@ PAGES = ["/", f"/runs/reconciliation/{NAME.partition('.')[2]}", f"/reports/{NAME
 def test_without_a_login_nothing_is_shown(anonymous: TestClient, page: str) -> None:
     assert anonymous.get(page).status_code in (401, 404)
     assert page not in PAGES or anonymous.get(page).status_code == 401
+
+
+def test_the_charts_script_alone_is_for_everybody(anonymous: TestClient) -> None:
+    """A report has an origin of its own: the browser sends no login with what it loads."""
+    answer = anonymous.get("/reports/plotly-1.min.js")
+    assert (answer.status_code, answer.text) == (200, "var Plotly;")
+    assert answer.headers["Content-Type"].startswith("text/javascript")
+    assert "immutable" in answer.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plotly-2.min.js",
+        "plotly-3.min.js",
+        "plotly-..%2F..%2Fsecret.min.js",
+        "plotly-1.min.js%2F..%2Flink.html",
+        "plotly-.json",
+    ],
+)
+def test_by_the_way_of_the_script_nothing_else_is_got(anonymous: TestClient, name: str) -> None:
+    answer = anonymous.get(f"/reports/{name}")
+    assert answer.status_code in (401, 404) and "{}" not in answer.text
 
 
 @pytest.mark.usefixtures("database")
@@ -136,6 +161,47 @@ def test_the_overview_lists_what_was_kept(client: TestClient) -> None:
     page = client.get("/").text
     assert "1,234" in page and "✗ differ" in page and "✗ not met" in page
     assert "&lt;b&gt;legacy&lt;/b&gt;" in page and "&lt;i&gt;" in page
+
+
+QUESTION = {
+    "dag": "repair_after_reconciliation",
+    "run": "manual__2026-03-01T00:00:00+00:00",
+    "task": "decision",
+    "subject": "The layers differ: <b>one</b>",
+    "options": ["Recompute batch", "Reject"],
+    "since": "2026-03-01T12:00:00+00:00",
+}
+
+
+def test_a_question_that_waits_for_a_person_is_the_first_thing_with_a_link_to_answer_it(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`test_runs.py` has a question that was really asked; here is how it is shown."""
+    monkeypatch.setattr("pages.app.pending", lambda readable: [QUESTION] if QUESTION["dag"] in readable else [])
+    page = client.get("/").text
+    link = "/dags/repair_after_reconciliation/runs/manual__2026-03-01T00%3A00%3A00%2B00%3A00/tasks/decision/required_actions"
+    assert link in page and "The layers differ: &lt;b&gt;one" in page and "Recompute batch, Reject" in page
+    assert page.index("Waiting for a person") < page.index("<h2>Reconciliations")
+
+
+def test_nothing_waits_and_nothing_is_said_of_it_and_a_dead_database_breaks_no_page(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for answer, told in (([], False), (None, True)):
+        monkeypatch.setattr("pages.app.pending", lambda _, answer=answer: answer)
+        assert ("Waiting for a person" in client.get("/").text) is told
+
+
+def test_the_page_of_a_run_has_a_line_for_each_result_and_its_own_report(lake: Path, client: TestClient) -> None:
+    counts = {"compared": 2000, "equal": 1999, "open": 3, "behind": 4, "differing": 1, "unexplained": 0}
+    results = [
+        {"result": "team_scores", "version": 2, "status": "differ", "report": f"{NAME}.html", **counts},
+        {"result": "level_ups", "version": 1, "status": "agree", "report": f"{NAME}.level_ups.html", **counts},
+    ]
+    (lake / "reports" / f"{NAME}.json").write_text(json.dumps({**VERDICT, "results": results}))
+    page = client.get(PAGES[1]).text
+    assert "team_scores@2" in page and "level_ups@1" in page and "2,000" in page
+    assert ".level_ups.html" in page and "compared again" in page
 
 
 def test_the_page_of_a_run_shows_its_verdict_and_its_report(client: TestClient) -> None:

@@ -6,6 +6,7 @@ Airflow's own API.
 
 import json
 import os
+import re
 import subprocess
 import threading
 import time
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from airflow.dag_processing.dagbag import DagBag
@@ -28,6 +30,7 @@ from parity_command import PARITY, PROJECT, ParityOperator
 HOME = Path(os.environ["AIRFLOW_HOME"])
 LAKE = HOME / "lake"
 SCORES = {"result": ["team_scores"]}
+JUDGED = {"pin": "success", "reconcile": "success", "results": "success"}
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -52,6 +55,13 @@ def _ran(name: str, conf: dict[str, Any] | None = None) -> tuple[DagRun, dict[st
         return run, {ti.task_id: str(ti.state) for ti in run.get_task_instances(session=session)}
 
 
+def _verdicts(run: DagRun) -> dict[str, tuple[str, int]]:
+    """What became of the task of each result, and in how many tries."""
+    with create_session() as session:
+        judged = [each for each in run.get_task_instances(session=session) if each.task_id == "verdict"]
+        return {str(each.rendered_map_index): (str(each.state), each.try_number) for each in judged}
+
+
 def _report(run: DagRun, kind: str = "reports") -> dict[str, Any]:
     return dict(json.loads((LAKE / kind / f"{run.dag_id}.{run.run_id}.json").read_text()))
 
@@ -73,6 +83,7 @@ class Answers(threading.Thread):
         super().__init__(daemon=True)
         self.api, self.dag, self.option = api, dag, option
         self.question: dict[str, Any] = {}
+        self.page = ""  # of Parity, as long as nobody has answered
         self.start()
 
     def run(self) -> None:
@@ -82,7 +93,7 @@ class Answers(threading.Thread):
             for each in asked.json()["hitl_details"]:
                 ti = each["task_instance"]
                 if ti["state"] == "awaiting_input":
-                    self.question = each
+                    self.question, self.page = each, self.api.get("/parity/").text
                     path = f"/api/v2/dags/{self.dag}/dagRuns/{ti['dag_run_id']}/taskInstances/{ti['task_id']}/-1/hitlDetails"
                     answer = self.api.patch(path, json={"chosen_options": [self.option], "params_input": {}})
                     assert answer.status_code == 200, answer.text
@@ -122,8 +133,9 @@ def test_a_day_that_is_not_settled_is_computed_and_not_published() -> None:
 def test_the_layers_agree_and_no_repair_is_offered() -> None:
     run, states = _ran("reconciliation", SCORES)
     assert run.state == "success"
-    assert states == {"pin": "success", "reconcile": "success", "agreed": "success", "offer_repair": "skipped"}
+    assert states == {**JUDGED, "verdict": "success", "agreed": "success", "offer_repair": "skipped"}
     assert _report(run)["status"] == "agree"
+    assert _verdicts(run) == {"team_scores": ("success", 1)}
     assert "The layers agree" in (LAKE / "reports" / f"{run.dag_id}.{run.run_id}.html").read_text()
 
 
@@ -144,7 +156,7 @@ def test_a_control_that_differs_is_as_it_should_be_and_no_repair_is_offered() ->
     _parity("legacy", "--lake", str(LAKE))
     run, states = _ran("reconciliation", {**SCORES, "candidate": "legacy"})
     assert run.state == "failed"
-    assert states == {"pin": "success", "reconcile": "failed", "agreed": "upstream_failed", "offer_repair": "skipped"}
+    assert states == {**JUDGED, "verdict": "failed", "agreed": "upstream_failed", "offer_repair": "skipped"}
     assert (_report(run)["status"], _report(run)["heading"]) == ("differ", "The control differs, as it should")
     with create_session() as session:
         assert not session.query(DagRun).filter_by(dag_id="repair_after_reconciliation").all()
@@ -154,7 +166,7 @@ def test_a_difference_fails_the_run_at_once_and_asks_for_a_decision() -> None:
     spoil_batch(LAKE)
     run, states = _ran("reconciliation", SCORES)
     assert run.state == "failed"
-    assert states == {"pin": "success", "reconcile": "failed", "agreed": "upstream_failed", "offer_repair": "success"}
+    assert states == {**JUDGED, "verdict": "failed", "agreed": "upstream_failed", "offer_repair": "success"}
     assert _report(run)["status"] == "differ"
     assert _failures()[-1]["try"] == 1, "a difference was tried again"
     with create_session() as session:
@@ -174,6 +186,13 @@ def test_an_approved_repair_recomputes_batch_and_is_recorded(api: TestClient) ->
     assert states["recompute_batch"] == states["record"] == "success"
     assert states["rebuild_stream"] == states["leave_it"] == "skipped"
     assert "reconciliation.x" in person.question["subject"] and person.question["body"].startswith("They differ <3.")
+    assert re.search(r"The last time it took [0-9.]+ s, 1 of 1 over some days only\.", person.question["body"])
+    assert re.search(
+        r"The greatest run so far took [0-9.]+ s for (\d+) arrivals; there are \1\.", person.question["body"]
+    )
+    address = f"/dags/repair_after_reconciliation/runs/{quote(run.run_id)}/tasks/decision/required_actions"
+    assert address in person.page and "Recompute batch, Rebuild the stream, Reject" in person.page
+    assert "Waiting for a person" not in api.get("/parity/").text
     kept = _report(run, "decisions")
     assert (kept["decision"], kept["by"], kept["reconciliation"]) == ("Recompute batch", "tester", "reconciliation.x")
 
