@@ -107,9 +107,10 @@ def told_errors(log_file: Path | None = None) -> Iterator[None]:
         notes.print("Stopped.")
         sys.exit(130)
     except Exception as error:
+        from lakehouse.session import spark_ended
         from lakehouse.storage import storage_refusal
 
-        if refused := storage_refusal(error):
+        if refused := storage_refusal(error) or spark_ended():
             _tell(refused, log_file)
         where = log_file or Path("parity-error.log")
         where.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import CommitProperties, Transaction
 from pyspark.sql import SparkSession
 
 from ingestion.data_file import DataFile
@@ -29,6 +29,7 @@ from ingestion.index.moment import Name as IndexMoment
 from ingestion.known_ids import known_ids
 from lakehouse.arrivals import ARRIVALS, EVENT_COLUMNS, QUARANTINED, SCHEMA
 from lakehouse.commits import refuse_torn
+from lakehouse.delta_table import delta_table
 from lakehouse.errors import AlreadyRunning
 from lakehouse.failpoints import failpoint
 from lakehouse.lake import Lake
@@ -60,7 +61,7 @@ class Intake:
     def __init__(self, lake: Lake, strike: Strike | None = None) -> None:
         self._lake = lake
         self._name = lake.of_log(ARRIVALS)
-        self._table = DeltaTable(lake.table(self._name))
+        self._table = delta_table(lake, self._name)
         self._strike = strike or struck_here(lake)
         before = position(lake)
         self._batch = before.batch

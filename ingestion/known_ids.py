@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
-from deltalake import DeltaTable
 
 from ingestion.index import IdIndex
 from ingestion.index.id_index import PIECE
@@ -14,6 +13,7 @@ from ingestion.index.sorted_ids import SortedIds
 from lakehouse.arrivals import ARRIVALS, HASHES
 from lakehouse.carrying import said_at
 from lakehouse.commits import newest
+from lakehouse.delta_table import delta_table
 from lakehouse.errors import Forgotten
 from lakehouse.lake import Lake, marker
 from lakehouse.log import Position
@@ -54,7 +54,7 @@ def _follow(index: IdIndex, lake: Lake, at: Position) -> None:
     since = 0 if index.covered is None else index.covered.seq
     if at.seq == since:
         return
-    table = DeltaTable(lake.table(lake.of_log(ARRIVALS)))
+    table = delta_table(lake, lake.of_log(ARRIVALS))
     rows = table.to_pyarrow_dataset().scanner(
         columns=[*HASHES, "seq"], filter=(ds.field("seq") > since) & (ds.field("seq") <= at.seq)
     )

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from deltalake import DeltaTable
 
 from ingestion.judging import with_stamps
 from ingestion.rules import Rules
 from lakehouse.arrivals import ARRIVALS, QUARANTINED
+from lakehouse.delta_table import delta_table
 from lakehouse.lake import Lake
 from lakehouse.nameless import WITHHELD, is_nameless
 
@@ -55,7 +55,7 @@ def withheld(lines: pa.Table, lake: Lake) -> int:
 
 
 def _read(lake: Lake, rows: ds.Expression) -> pa.Table:
-    table = DeltaTable(lake.table(lake.of_log(ARRIVALS))).to_pyarrow_dataset()
+    table = delta_table(lake, lake.of_log(ARRIVALS)).to_pyarrow_dataset()
     return table.to_table(columns=_COLUMNS, filter=rows).sort_by("arrival")
 
 

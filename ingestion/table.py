@@ -5,6 +5,7 @@ from datetime import timedelta
 from deltalake import DeltaTable
 
 from lakehouse.arrivals import ARRIVALS, SCHEMA, STATISTICS
+from lakehouse.delta_table import delta_table
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive_here
@@ -19,7 +20,7 @@ def create_arrivals(lake: Lake, *, horizon: timedelta) -> None:
             told = properties(horizon, append_only=True, statistics=STATISTICS)
             DeltaTable.create(lake.table(name), SCHEMA, configuration=told)
             return
-    known = {field.name for field in DeltaTable(lake.table(name)).schema().fields}
+    known = {field.name for field in delta_table(lake, name).schema().fields}
     missing = sorted(set(SCHEMA.names) - known)
     if missing:
         raise ParityError(

@@ -85,6 +85,10 @@ class TornCommit(ParityError):
     """A commit of a table is not whole: something else than Parity has damaged it."""
 
 
+class SparkEnded(ParityError):
+    """The JVM that computes for this process is gone: it was killed, or ran out of memory."""
+
+
 class StorageRefused(ParityError):
     """The disk is full, read-only, or not this user's to write to."""
 

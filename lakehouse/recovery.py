@@ -8,11 +8,11 @@ guessed: every event has its number and the mark, and Delta keeps the last micro
 
 import secrets
 
-from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.arrivals import ARRIVALS, DUPLICATE, QUARANTINED
+from lakehouse.delta_table import delta_table
 from lakehouse.errors import ParityError, PositionForgotten
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive_here
@@ -56,7 +56,7 @@ def _derived(lake: Lake, rows: DataFrame) -> Position:
     ).first()
     assert found is not None
     # The last micro-batch may have brought no line. Its transaction is in the table all the same.
-    written = DeltaTable(lake.table(lake.of_log(ARRIVALS))).transaction_version("ingest")
+    written = delta_table(lake, lake.of_log(ARRIVALS)).transaction_version("ingest")
     return Position(
         version=-1,
         seq=found["seq"] or 0,

@@ -12,13 +12,14 @@ from pathlib import Path
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from lakehouse.errors import ParityError
+from lakehouse.errors import ParityError, SparkEnded
 from lakehouse.settings import Spark
 
 PROJECT = Path(__file__).resolve().parent.parent
 JARS = PROJECT / ".jars"
 CLASS_ARCHIVE = JARS / "classes.jsa"
 LONGEST_END = 20.0
+LONGEST_DEATH = 2.0
 LOG_CONFIG = Path(__file__).with_name("log4j2.properties")
 
 OPTIONS = {
@@ -86,7 +87,10 @@ def spark_session(settings: Spark, *, log_file: Path, java_options: str = "") ->
     for name, value in options.items():
         builder = builder.config(name, value)
     with _output_to(log_file):
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+    # A JVM that dies breaks this server's connection. It would print a stack trace, which belongs into the log.
+    session.sparkContext._accumulatorServer.handle_error = _log_lost_connection  # type: ignore[method-assign,assignment]
+    return session
 
 
 def end_spark() -> None:
@@ -103,6 +107,25 @@ def end_spark() -> None:
     except subprocess.TimeoutExpired:
         java.kill()
         java.wait()
+
+
+def spark_ended() -> SparkEnded | None:
+    """The refusal of whoever goes on without a JVM, if this process had one and it is gone."""
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return None
+    try:
+        gateway.proc.wait(LONGEST_DEATH)
+    except subprocess.TimeoutExpired:
+        return None
+    return SparkEnded(
+        "Spark's JVM has ended while it was at work: it was killed, or the machine ran out of memory. What was being written "
+        "does not count; all that was committed before is whole. Run the same command again."
+    )
+
+
+def _log_lost_connection(*_: object) -> None:
+    logging.getLogger("parity").warning("A connection of the JVM broke off", exc_info=True)
 
 
 def java_process(spark: SparkSession) -> int:

@@ -15,12 +15,14 @@ class Persons:
 
     def __init__(self, key: bytes | None) -> None:
         self._key = key
+        self.hidden = () if key is None else HIDDEN
+        """The columns that hold a whole line, which nobody is shown."""
 
     def renamed(self, rows: pa.Table) -> pa.Table:
-        """Rows whose personal columns hold pseudonyms, without the columns that hold a whole line."""
+        """Rows whose personal columns hold pseudonyms, without those that are hidden."""
         if self._key is None:
             return rows
-        rows = rows.drop_columns([name for name in HIDDEN if name in rows.column_names])
+        rows = rows.drop_columns([name for name in self.hidden if name in rows.column_names])
         for name in personal():
             if name in rows.column_names:
                 rows = rows.set_column(rows.column_names.index(name), name, self._column(rows[name]))

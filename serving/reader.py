@@ -124,7 +124,7 @@ class Reader:
         if not self.lake.has(table):
             return []
         with self._copies.newest(table) as relation:
-            rows = _read(name, relation) if name in READS else relation
+            rows = self._read(name, relation) if name in READS else relation
             found: list[dict[str, Any]] = self._fetched(Query(text.format(rows=rows), values)).to_pylist()
             return found
 
@@ -140,17 +140,18 @@ class Reader:
             self.subjects.refuse_folded(subject)  # a fold may have come since the subject was found
             yield relations
 
+    def _read(self, name: str, arrivals: str) -> str:
+        """The rows of one fate, with the columns that may be shown."""
+        fate, columns = READS[name]
+        shown = [column for column in columns if column not in self.persons.hidden]
+        return f"(select {', '.join(shown)} from {arrivals} where fate = '{fate}')"
+
     def _fetched(self, query: Query) -> pa.Table:
         cursor = self._copies.cursor()
         try:
             return cursor.sql(query.text, params=query.values).to_arrow_table()
         finally:
             cursor.close()
-
-
-def _read(name: str, arrivals: str) -> str:
-    fate, columns = READS[name]
-    return f"(select {', '.join(columns)} from {arrivals} where fate = '{fate}')"
 
 
 def _refuse_other_key(result: Result, key: Sequence[Any], *, whole: bool = False) -> None:

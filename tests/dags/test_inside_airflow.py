@@ -46,7 +46,7 @@ def environment(home: Path) -> dict[str, str]:
 @pytest.mark.parametrize("tests", sorted(file.name for file in INSIDE.glob("test_*.py")))
 def test_inside_airflow_all_tests_pass(tests: str, home: Path) -> None:
     done = subprocess.run(
-        [AIRFLOW, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "--confcutdir", ".", tests],
+        [AIRFLOW, "-m", "pytest", "-q", "-rf", "-p", "no:cacheprovider", "--confcutdir", ".", tests],
         cwd=INSIDE, env=environment(home), capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-5_000:]

@@ -20,7 +20,7 @@ from observations import Observe
 from processes import EMBEDDED
 from pyspark.sql import SparkSession
 from seeds import chance
-from struck import KILLED, PATIENCE, SOON, begun
+from struck import KILLED, PATIENCE, REFUSED, SOON, begun
 
 from chaos.processes import Process
 from ingestion.ingest import ingest
@@ -137,7 +137,8 @@ def test_one_of_the_two_processes_of_spark_s_engine(
         halves.java.kill()
         halves.python.resume()
         code = halves.python.wait(PATIENCE)
-        assert code not in (0, KILLED) and "Traceback" not in halves.python.said, halves.python.said
+        assert code == REFUSED and "SparkEnded" in halves.python.said, halves.python.said
+        assert "Traceback" not in halves.python.said, halves.python.said
         told = "Python, which commits, finishes the micro-batch, says that Spark is gone, and ends."
         assert position(made.lake).batch == BATCH
     psutil.wait_procs([halves.java], timeout=PATIENCE)

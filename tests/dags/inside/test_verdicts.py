@@ -95,7 +95,12 @@ def test_what_could_not_be_compared_is_tried_again_alone(command: Path) -> None:
     assert (tasks["level_ups"], tasks["team_scores"]) == (("success", 1), ("success", 2))
     typed = [json.loads(line) for line in (command / "typed.jsonl").read_text().splitlines()]
     compared = [[value for part, value in pairwise(line) if part == "--result"] for line in typed[1:]]
-    assert compared == [["level_ups", "team_scores"], ["level_ups"], ["team_scores"], ["team_scores"]]
+    assert compared[0] == ["level_ups", "team_scores"]
+    assert sorted(compared[1:]) == [
+        ["level_ups"],
+        ["team_scores"],
+        ["team_scores"],
+    ]  # Airflow orders mapped tasks as it likes
 
 
 def test_an_event_of_the_verdict_says_what_was_found(command: Path) -> None:
