@@ -23,12 +23,12 @@ import pyarrow.compute as pc
 from deltalake import CommitProperties, Transaction
 from pyspark.sql import SparkSession
 
-from ingestion.data_file import DataFile
 from ingestion.index import Pending
 from ingestion.index.moment import Name as IndexMoment
 from ingestion.known_ids import known_ids
-from lakehouse.arrivals import ARRIVALS, EVENT_COLUMNS, QUARANTINED, SCHEMA
+from lakehouse.arrivals import ARRIVALS, COUNTED, EVENT_COLUMNS, QUARANTINED, SCHEMA, STATISTICS
 from lakehouse.commits import refuse_torn
+from lakehouse.data_file import DataFile
 from lakehouse.delta_table import delta_table
 from lakehouse.errors import AlreadyRunning
 from lakehouse.failpoints import failpoint
@@ -87,7 +87,8 @@ class Intake:
         again stay there. `check` is called when all has been read and nothing is visible.
         """
         self._batch, before = batch, position(self._lake)
-        end, pending, file = _End(before), Pending(self._index), DataFile(Path(self._lake.table(self._name)))
+        end, pending = _End(before), Pending(self._index)
+        file = DataFile(Path(self._lake.table(self._name)), SCHEMA, statistics=STATISTICS, counted=COUNTED)
         try:
             for table in judged:
                 file.write(end.added(table, pending, requeue=requeue))

@@ -51,6 +51,8 @@ SCHEMA = pa.schema(
 )
 STATISTICS = ("arrival", "seq", "event_time", "high_water", "occurred_at", "batch")
 """The columns by which Delta skips files."""
+COUNTED = ("arrival", "line", "seq")
+"""The columns that rise by one from row to row."""
 
 LOG_COLUMNS = tuple(name for name in SCHEMA.names if name not in ("fate", "reason", "requeued"))
 DUPLICATE_COLUMNS = tuple(name for name in LOG_COLUMNS if name not in ("seq", "high_water"))

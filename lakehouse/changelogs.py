@@ -26,7 +26,8 @@ class Boundary:
 
     It names its epoch, so that everything read at it is of one, also if a rebuild begins meanwhile. An engine that tells
     a result once has told those up to its `watermark`, which is behind the mark of the log; others have none. What was
-    settled at log version `history` does not come from the engine, if there is one.
+    settled at log version `history` does not come from the engine, if there is one. `open_repairs` are the repairs in it of
+    what was not settled; none if that is not known.
     """
 
     epoch: int
@@ -35,6 +36,7 @@ class Boundary:
     table_version: int
     watermark: datetime | None = None
     history: int | None = None
+    open_repairs: int | None = None
 
     @property
     def reached(self) -> tuple[int, datetime]:
@@ -89,6 +91,7 @@ def _boundaries(lake: Lake, result: Result) -> Iterator[Boundary]:
                 said["version"],
                 _moment(said.get("watermark")),
                 said.get("history"),
+                said.get("open_repairs"),
             )
 
 

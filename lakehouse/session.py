@@ -53,6 +53,12 @@ OPTIONS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # Counting the rows of the state store costs a look-up per put: puts become 2.6 times cheaper without it.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    # On a local disk the default starts a process for each file of a checkpoint, 67 in a micro-batch; so does that of Delta for
+    # a commit. A rename is as atomic by these, and only one process commits at a time.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
     # The check for rows that the engine dropped reads the progress of every micro-batch, and looks once a second.
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
 }

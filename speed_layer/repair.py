@@ -2,7 +2,7 @@
 
 For a result of the engine's way these are what the late rows of the micro-batch touched, and earlier repairs that were
 not settled yet; for one that is recomputed, what any of its rows touched. Only the stretch of event time that these
-results reach is read.
+results reach is read. Where the commits of the log say that there is nothing to repair, nothing is read.
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,11 @@ from datetime import datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.changelogs import boundaries, read_kappa
+from lakehouse.changelogs import Boundary, boundaries, read_kappa
 from lakehouse.identity import Epoch
 from lakehouse.lake import Lake
-from lakehouse.log import log_at, position
+from lakehouse.log_files import LogFiles
+from lakehouse.log_summary import LogSummary, log_summary
 from lakehouse.settings import Settings
 from lakehouse.tables import no_rows
 from transformations.durations import from_millis
@@ -35,66 +36,109 @@ class Slice:
     high_water: datetime
 
 
-def repaired(spark: SparkSession, lake: Lake, result: Result, settings: Settings, of: Slice) -> DataFrame | None:
-    """The results to repair or recompute, persisted, or none.
+def repaired(spark: SparkSession, log: LogFiles, result: Result, settings: Settings, of: Slice) -> DataFrame | None:
+    """The results to repair or recompute, or none.
 
     As of `of.version` and not of the newest: a repair that reads ahead of its batch gave wrong views in 13 % of a model's
     interleavings.
     """
-    dropped_after = settings.lateness.dropped_after
-    if of.previous == of.version or (dropped_after is not None and result.way == "engine"):
+    allowed, dropped_after = settings.lateness.allowed, settings.lateness.dropped_after
+    engine = result.way == "engine"
+    if of.previous == of.version or (engine and (dropped_after is not None or result.window.endless)):
         return None  # no news: the engine runs such a micro-batch only to tell what its watermark has passed
-    log = log_at(spark, lake, of.version)
-    arrived = result.counted(log.where(F.col("seq") > position(lake, of.previous).seq), dropped_after)
-    if result.way == "engine":
-        arrived = arrived.where(result.late(settings.lateness.allowed))
-    ahead = _ahead(log, arrived) if result.window.looks_ahead else log
+    told = log_summary(log.lake, of.previous, of.version)
+    again = engine and result.window.reopens and _has_open_repairs(log.lake, result, of)
+    if told is not None and not again and not (told.may_have_late(allowed) if engine else told.events):
+        return None
+    arrived = result.counted(log.read(spark, of.version, after=of.previous), dropped_after)
+    if engine:
+        arrived = arrived.where(result.late(allowed))
+    stretch = None if told is None else _stretch(result, told, of.high_water - allowed if engine else None)
+    if stretch is not None:
+        part = result.counted(log.read(spark, of.version, first=stretch[0], last=stretch[1]), dropped_after)
+        return result.repaired(Part(part, *stretch), result.touched(arrived, arrived))
+    return _searched(spark, log, result, of, arrived, dropped_after, again=again)
+
+
+def _stretch(result: Result, told: LogSummary, ended: datetime | None) -> tuple[datetime, datetime] | None:
+    """The stretch of event time to read, if it follows from when the events of a slice were; `ended` is what late ones touch."""
+    reach = result.window.reach
+    if reach is None or told.least is None or told.greatest is None:
+        return None
+    last = told.greatest + reach
+    return told.least - reach, last if ended is None else min(last, ended)
+
+
+def _searched(
+    spark: SparkSession,
+    log: LogFiles,
+    result: Result,
+    of: Slice,
+    arrived: DataFrame,
+    dropped_after: timedelta | None,
+    *,
+    again: bool,
+) -> DataFrame | None:
+    """The same where only the rows can tell what they touch, and how far it reaches."""
+    ahead = _ahead(spark, log, of, arrived) if result.window.looks_ahead else arrived
     touched = result.touched(arrived, result.counted(ahead, dropped_after))
-    if result.way == "engine" and result.window.reopens:
-        touched = touched.unionByName(_unsettled(spark, lake, result, of)).distinct()
+    if again:
+        touched = touched.unionByName(_unsettled(spark, log.lake, result, of)).distinct()
     # Asked several times below, and finding it is a scan of the slice. It is kept when it is asked first.
     touched = touched.localCheckpoint(eager=False)
     first, last = _range(touched, "first", "last")
     if first is None or last is None:
         return None
     while True:
-        part = result.counted(log.where(result.window.reads(first, last)), dropped_after)
-        rows = result.repaired(Part(part, first, last), touched).persist()
+        read = log.read(spark, of.version, first=None if result.window.whole else first, last=last)
+        part = result.counted(read.where(result.window.reads(first, last)), dropped_after)
+        rows = result.repaired(Part(part, first, last), touched)
         if not result.window.chained:
             return rows
-        wider = _wider(log, rows, first, last, of.high_water)
+        rows = rows.persist()  # asked here whether it is cut, and then appended
+        wider = _wider(spark, log, of, rows, first, last)
         if wider == (first, last):
             return rows.drop("cut_before", "cut_after")
         first, last = wider
         rows.unpersist()
 
 
-def _ahead(log: DataFrame, arrived: DataFrame) -> DataFrame:
+def _ahead(spark: SparkSession, log: LogFiles, of: Slice, arrived: DataFrame) -> DataFrame:
     """The log from the earliest of what arrived on; older rows cannot be touched by it."""
     since, _ = _range(arrived, "event_time", "event_time")
-    return log if since is None else log.where(F.col("event_time") >= F.lit(since))
+    return log.read(spark, of.version, first=since)
+
+
+def _has_open_repairs(lake: Lake, result: Result, of: Slice) -> bool:
+    """Whether the micro-batch before has repaired anything that was not settled then; what it repaired again is in it."""
+    before = _before(lake, result, of)
+    return before is not None and before.open_repairs != 0
+
+
+def _before(lake: Lake, result: Result, of: Slice) -> Boundary | None:
+    return next((each for each in boundaries(lake, result, of.epoch) if each.batch < of.batch), None)
 
 
 def _unsettled(spark: SparkSession, lake: Lake, result: Result, of: Slice) -> DataFrame:
     """What earlier repairs touched that was not settled then: rows that came since, in time, belong to it too."""
-    before = next((each for each in boundaries(lake, result, of.epoch) if each.batch < of.batch), None)
+    before = _before(lake, result, of)
     if before is None:
         return result.touched_again(no_rows(spark, result.schema))
     return result.touched_again(read_kappa(spark, lake, result, before).where("cause = 'late' and not settled"))
 
 
 def _wider(
-    log: DataFrame, rows: DataFrame, first: datetime, last: datetime, high_water: datetime
+    spark: SparkSession, log: LogFiles, of: Slice, rows: DataFrame, first: datetime, last: datetime
 ) -> tuple[datetime, datetime]:
     """The stretch to read instead of `[first, last]`, if a row may go on behind an end of it where the log has more."""
     cut = rows.agg(F.bool_or("cut_before").alias("before"), F.bool_or("cut_after").alias("after")).first()
     assert cut is not None
     length: timedelta = (WIDER - 1) * (last - first) / 2
     if cut["before"]:
-        earliest, _ = _range(log, "event_time", "event_time")
+        earliest, _ = _range(log.read(spark, of.version, last=first), "event_time", "event_time")
         if earliest is not None and earliest < first:
             first -= length
-    if cut["after"] and last < high_water:
+    if cut["after"] and last < of.high_water:
         last += length
     return first, last
 

@@ -14,11 +14,13 @@ Either way: one append, one transaction id, one log version.
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.appends import FEW, Appender, Counts
 from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundaries, changelog_name, mark, settled_before
 from lakehouse.checkpoints import consumed_version, watermark
@@ -38,15 +40,19 @@ from lakehouse.identity import (
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
 from lakehouse.log import events, newest_version, position, refuse_compacted
+from lakehouse.log_files import LogFiles
 from lakehouse.queries import Query, run
 from lakehouse.runs import Job, Run, measured
 from lakehouse.settings import Settings
-from lakehouse.tables import Transaction, append, create_table, no_rows
+from lakehouse.tables import Transaction, create_table, no_rows
 from lakehouse.terms import agree_on_settings, at_log, settings_fingerprint
 from speed_layer.repair import Slice, repaired
 from transformations.changelog import Cause, Stamp, changelog_schema, folded, stamped
 from transformations.durations import to_millis, written
 from transformations.result import Result
+
+STATISTICS = ("window_start", "log_version", "epoch", "batch")
+"""The columns by which readers of a changelog skip files."""
 
 
 def stream(
@@ -137,7 +143,7 @@ def create_changelog(spark: SparkSession, lake: Lake, result: Result, settings: 
         changelog_name(result),
         changelog_schema(result),
         horizon=settings.retention.horizon,
-        statistics=("window_start", "log_version", "epoch", "batch"),
+        statistics=STATISTICS,
     )
     keep_code(lake, result_fingerprint(result))
 
@@ -154,8 +160,11 @@ def _query(
     last_batch = next((each.batch for each in boundaries(lake, result, epoch)), None)
     refuse_lost_checkpoint(lake, result, epoch, last_batch=last_batch)
 
+    changelog = Appender(lake, changelog_name(result), statistics=STATISTICS, counted=("cause", "settled"))
+    writing = Writing(lake, result, epoch, settings, cost, clock, result_fingerprint(result), changelog, LogFiles(lake))
+
     def sink(rows: DataFrame, batch: int) -> None:
-        append_revisions(rows, batch, lake, result, epoch, settings, cost, clock)
+        append_revisions(rows, batch, writing)
 
     remedy = (
         f"If its checkpoint is damaged, `parity stream --lake {lake.path} --result {result.id} --rebuild` computes the "
@@ -168,17 +177,25 @@ def _query(
     return Query(result.id, source, sink, epoch.checkpoint, mode=result.window.mode, remedy=remedy)
 
 
-def append_revisions(
-    rows: DataFrame,
-    batch: int,
-    lake: Lake,
-    result: Result,
-    epoch: Epoch,
-    settings: Settings,
-    cost: Run,
-    clock: Clock = wall_clock,
-) -> None:
+@dataclass(frozen=True)
+class Writing:
+    """What the micro-batches of one query have in common."""
+
+    lake: Lake
+    result: Result
+    epoch: Epoch
+    settings: Settings
+    cost: Run
+    clock: Clock
+    code: str
+    """The fingerprint of the result's code: 14 to 30 ms, which is a part of a micro-batch."""
+    changelog: Appender
+    log: LogFiles
+
+
+def append_revisions(rows: DataFrame, batch: int, of: Writing) -> None:
     """One micro-batch: the engine's rows and what its slice of the log repairs, in one append."""
+    lake, result, epoch, settings = of.lake, of.result, of.epoch, of.settings
     spark = rows.sparkSession
     failpoint(spark, "stream.begun", result.name, batch)
     consumed = (consumed_version(epoch.checkpoint, each) for each in (batch - 1, batch))
@@ -186,19 +203,17 @@ def append_revisions(
     previous, version = (position(lake, max(each, epoch.since - 1)).version for each in consumed)
     if not has_commit(lake, lake.of_log(ARRIVALS), previous + 1):  # removed since the start, or not written yet
         _refuse_lost(lake, result, since=max(previous + 1, epoch.since))
+    arrived = position(lake, version).seq - position(lake, previous).seq
     if epoch.history is not None and (result.way == "recompute" or not result.window.reopens):
         # The steps have computed all that was there; what a row was late for was settled there, late row and all. A late
         # row can bear upon an open session, though, which the steps have not.
         previous = max(previous, min(epoch.history, version))
     high_water = position(lake, version).high_water
-    parts: dict[Cause, DataFrame] = {}
-    counted: dict[Cause, int] = {"on_time": 0, "late": 0, "recompute": 0}
-    if result.way == "engine":
-        # A retry after the append is skipped by its transaction id. The frame has to be consumed all the same, or the
-        # state store finds its commit missing and the query dies.
-        parts["on_time"] = _own(folded(rows, result), lake, result, epoch, settings).persist()
-        counted["on_time"] = parts["on_time"].count()
-    if high_water is None:
+    transaction = Transaction(epoch.app_id, batch)
+    if high_water is None or of.changelog.has(transaction):
+        # The engine's frame has to be consumed all the same, or the state store finds its commit missing and the query dies.
+        if result.way == "engine":
+            rows.write.format("noop").mode("overwrite").save()
         return
     stamp = Stamp(
         log_version=version,
@@ -206,36 +221,40 @@ def append_revisions(
         allowed=settings.lateness.allowed,
         epoch=epoch.number,
         batch=batch,
-        written_at=clock(),
-        fingerprint=result_fingerprint(result),
+        written_at=of.clock(),
+        fingerprint=of.code,
     )
-    found = repaired(spark, lake, result, settings, Slice(epoch, batch, previous, version, high_water))
+    parts: dict[Cause, DataFrame] = {}
+    if result.way == "engine":
+        parts["on_time"] = _own(folded(rows, result), lake, result, epoch, settings)
+    found = repaired(spark, of.log, result, settings, Slice(epoch, batch, previous, version, high_water))
     if found is not None:
-        cause: Cause = "late" if result.way == "engine" else "recompute"
-        parts[cause], counted[cause] = found, found.count()
+        parts["late" if result.way == "engine" else "recompute"] = found
     said: dict[str, int | str] = {"epoch": epoch.number, "batch": batch, "log_version": version}
-    said |= {str(each): number for each, number in counted.items()}
     said |= {"code": stamp.fingerprint, "settings": settings_fingerprint(lake, result, settings)}
     if epoch.history is not None:
         said["history"] = epoch.history
     if result.way == "engine" and result.window.mode == "append":
         said["watermark"] = to_millis(watermark(epoch.checkpoint, batch))
     stamped_parts = [stamped(part, result, stamp, cause=cause) for cause, part in parts.items()]
-    revisions = reduce(DataFrame.unionByName, stamped_parts or [no_rows(spark, changelog_schema(result))])
-    failpoint(spark, "stream.computed", result.name, batch)
-    append(
-        spark,
-        lake,
-        changelog_name(result),
-        revisions,
-        transaction=Transaction(epoch.app_id, batch),
-        metadata=said,
+    of.cost.rows_written += of.changelog.append(
+        reduce(DataFrame.unionByName, stamped_parts or [no_rows(spark, changelog_schema(result))]),
+        few=arrived <= FEW,
+        transaction=transaction,
+        metadata=lambda counts: {**said, **_counted(counts)},
         check=lambda: refuse_stale(lake, result, epoch),
+        written=lambda: failpoint(spark, "stream.computed", result.name, batch),
     )
     failpoint(spark, "stream.appended", result.name, batch)
-    cost.rows_written += sum(counted.values())
-    for part in parts.values():
-        part.unpersist()
+    if found is not None:
+        found.unpersist()
+
+
+def _counted(counts: Counts) -> dict[str, int]:
+    """How many revisions of each cause a commit has, and how many repairs of what is not settled."""
+    causes = ("on_time", "late", "recompute")
+    by_cause = {cause: sum(count for (own, _), count in counts.items() if own == cause) for cause in causes}
+    return {**by_cause, "open_repairs": counts.get(("late", False), 0)}
 
 
 def _own(rows: DataFrame, lake: Lake, result: Result, epoch: Epoch, settings: Settings) -> DataFrame:

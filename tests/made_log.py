@@ -11,12 +11,13 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
 from pyspark.sql import DataFrame, SparkSession
 
-from ingestion.data_file import DataFile
 from ingestion.table import create_arrivals
-from lakehouse.arrivals import ARRIVALS, EVENT, LOG_COLUMNS, SCHEMA
+from lakehouse.arrivals import ARRIVALS, EVENT, LOG_COLUMNS, SCHEMA, STATISTICS
+from lakehouse.data_file import DataFile
 from lakehouse.lake import Lake
 from lakehouse.log import position
 from quality.log_rules import schema_of
+from transformations.durations import to_millis
 
 Row = Mapping[str, Any]
 
@@ -30,21 +31,25 @@ def made_log(lake: Lake, commits: Sequence[Sequence[Row]], *, horizon: timedelta
 
 def append_events(lake: Lake, events: Sequence[Row], batch: int) -> None:
     """One commit of events as micro-batch `batch`."""
-    before, mark, rows = position(lake), position(lake).high_water, []
+    before, mark, rows, behind = position(lake), position(lake).high_water, [], []
     for place, event in enumerate(events, start=1):
         mark = event["event_time"] if mark is None else max(mark, event["event_time"])
+        behind.append((mark - event["event_time"]) // timedelta(milliseconds=1))
         stamps = {"arrival": before.arrivals + place, "seq": before.seq + place, "high_water": mark, "fate": EVENT}
         origin = {"file": "made", "line": place, "batch": batch, "occurred_at": event["event_time"], "requeued": False}
         rows.append({**dict.fromkeys(SCHEMA.names), **origin, **stamps, **event})
     count = len(rows)
     after = replace(before, seq=before.seq + count, arrivals=before.arrivals + count, high_water=mark, batch=batch)
-    commit_rows(lake, rows, {**after.said, "token": f"made {batch}"}, transaction=batch)
+    times = [to_millis(event["event_time"]) for event in events]
+    own = {"events": count, "least": min(times, default=None), "greatest": max(times, default=None)}
+    own["behind"] = max(behind, default=None)
+    commit_rows(lake, rows, {**after.said, "token": f"made {batch}", "of_commit": own}, transaction=batch)
 
 
 def commit_rows(lake: Lake, rows: Sequence[Row], said: Row, *, transaction: int | None = None) -> None:
     """One commit of any rows, which says what it is told to say."""
     table = DeltaTable(lake.table(lake.of_log(ARRIVALS)))
-    file = DataFile(Path(lake.table(lake.of_log(ARRIVALS))))
+    file = DataFile(Path(lake.table(lake.of_log(ARRIVALS))), SCHEMA, statistics=STATISTICS)
     if rows:
         file.write(pa.Table.from_pylist([dict(row) for row in rows], SCHEMA))
     added = file.closed()

@@ -87,6 +87,11 @@ class Shape(ABC):
         return {name: written(value) for name, value in self.durations.items()}
 
     @property
+    def reach(self) -> timedelta | None:
+        """How far from its own time an event's results reach; none if that depends on the events around it."""
+        return None
+
+    @property
     def ends_by_itself(self) -> bool:
         """Whether the end of a window follows from its start; where it does not, it is compared like a value."""
         return True

@@ -37,6 +37,10 @@ class AsOf(Tumbling):
     def deadline(self) -> Column:
         return F.col("event_time")
 
+    @property
+    def reach(self) -> None:
+        """A change of an event's past reaches as far as the next one."""
+
     def touched(self, rows: DataFrame, log: DataFrame, by: Sequence[str]) -> DataFrame:
         """`log` has every row from the earliest of `rows` on."""
         order = Window.partitionBy(self.of).orderBy("event_time", "event_id")

@@ -22,6 +22,10 @@ class Aligned(Shape):
 
     size: timedelta
 
+    @property
+    def reach(self) -> timedelta | None:
+        return self.size
+
     def window(self) -> Column:
         """The window of an event. It has to be Spark's own: the engine's watermark works on nothing else."""
         return F.window("event_time", written(self.size))

@@ -13,13 +13,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import reconciliation.reconcile
-import speed_layer.stream
 from batch_layer.recompute import recompute
 from ingestion.ingest import ingest
+from lakehouse.appends import Appender
 from lakehouse.batches import Coverage, computed
 from lakehouse.errors import StreamFailed
 from lakehouse.lake import Lake, create_lake, open_lake
 from lakehouse.settings import Settings, Stream, load_settings
+from lakehouse.tables import Transaction
 from reconciliation.reconcile import reconcile
 from reconciliation.verdict import Verdict
 from speed_layer.legacy import legacy
@@ -166,16 +167,17 @@ def test_under_the_policy_drop_every_difference_is_due_to_named_late_events(spar
 def test_a_dropped_transaction_id_shows_as_a_revision_written_twice(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = speed_layer.stream.append
+    honest = Appender.append
     crashes = [0]  # after the sink's commit of this micro-batch and before the commit log, once
 
-    def careless(*args: Any, metadata: dict[str, Any], **kwargs: Any) -> None:
-        honest(*args, **{**kwargs, "transaction": None, "metadata": metadata})
-        if metadata["batch"] in crashes:
+    def careless(*args: Any, transaction: Transaction, **kwargs: Any) -> int:
+        appended = honest(*args, transaction=None, **kwargs)
+        if transaction.number in crashes:
             crashes.clear()
             raise RuntimeError("crash after the append")
+        return appended
 
-    monkeypatch.setattr(speed_layer.stream, "append", careless)
+    monkeypatch.setattr(Appender, "append", careless)
     with pytest.raises(StreamFailed):
         stream(spark, lake, [TEAM_SCORES], SETTINGS)
     verdict = judged(spark, lake)

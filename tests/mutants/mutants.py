@@ -133,8 +133,8 @@ MUTANTS = [
     ),
     # Exactly once
     Mutant(
-        "an append has no transaction id", "speed_layer/stream.py",
-        "transaction=Transaction(epoch.app_id, batch)", "transaction=None",
+        "an append does not ask whether it was done already", "lakehouse/appends.py",
+        "last is not None and last >= transaction.number", "False",
         EDGES, "team_scores",
     ),
     # Order, copies, clocks
