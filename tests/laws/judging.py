@@ -17,6 +17,7 @@ from seeds import choose_seed, some
 from worlds import narrowed, written
 
 import speed_layer.stream
+from lakehouse.appends import FEW
 from lakehouse.changelogs import Boundary, boundaries, mark, read_changelog, read_kappa, settled_before
 from lakehouse.errors import StreamFailed
 from lakehouse.identity import live_epoch
@@ -68,6 +69,14 @@ def crashing(moment: str, *, after: int) -> Iterator[list[str]]:
         yield struck
 
 
+@contextmanager
+def written_by(rng: random.Random) -> Iterator[None]:
+    """Let micro-batches be written by this process, by Spark, or some by each: by how many events are few."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(speed_layer.stream, "FEW", rng.choice((-1, 10, FEW)))
+        yield
+
+
 def streamed(
     spark: SparkSession,
     lake: Lake,
@@ -81,16 +90,17 @@ def streamed(
     """The stream runs over a part of the log, dies in the rest at a drawn moment, and is started again."""
     horizon = chosen.retention.horizon
     first = rng.randint(1, len(log) - 1)
-    write_log(lake, log[:first], horizon=horizon)
-    stream(spark, lake, results, chosen)
-    write_log(lake, log, horizon=horizon)
-    with crashing(dies_at or rng.choice(CRASHES), after=0 if dies_at else rng.randint(0, 2)) as struck:
-        try:
-            stream(spark, lake, results, chosen)
-        except StreamFailed:
-            assert struck, "the stream died by itself"
-    if struck:
+    with written_by(rng):
+        write_log(lake, log[:first], horizon=horizon)
         stream(spark, lake, results, chosen)
+        write_log(lake, log, horizon=horizon)
+        with crashing(dies_at or rng.choice(CRASHES), after=0 if dies_at else rng.randint(0, 2)) as struck:
+            try:
+                stream(spark, lake, results, chosen)
+            except StreamFailed:
+                assert struck, "the stream died by itself"
+        if struck:
+            stream(spark, lake, results, chosen)
 
 
 def rows_at(found: Sequence[Boundary], result: Result, view: Callable[[Boundary], DataFrame]) -> dict[int, set[Row]]:
