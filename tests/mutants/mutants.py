@@ -97,23 +97,38 @@ MUTANTS = [
     ),
     # Repair
     Mutant(
-        "a repair reads the newest log", "speed_layer/repair.py",
-        "log = log_at(spark, lake, of.version)", "log = log_at(spark, lake, position(lake).version)",
+        "a repair reads the newest log", "lakehouse/log_files.py",
+        "most = position(self.lake, version).seq", "most = position(self.lake).seq",
         ANY_LOG, "team_scores",
     ),
     Mutant(
         "a repair knows the last commit alone", "speed_layer/repair.py",
-        "position(lake, of.previous).seq", "position(lake, of.version - 1).seq",
+        "after=of.previous)", "after=of.version - 1)",
         EDGES, "team_scores,player_sessions",
     ),
     Mutant(
         "an open session is repaired once", "speed_layer/repair.py",
-        'if result.way == "engine" and result.window.reopens:', "if False:",
+        "again = engine and result.window.reopens and", "again = False and",
         ANY_LOG, "player_sessions,offer_outcomes",
     ),
     Mutant(
+        "a commit forgets its open repairs", "speed_layer/stream.py",
+        'counts.get(("late", False), 0)', "0",
+        ANY_LOG, "player_sessions,offer_outcomes",
+    ),
+    Mutant(
+        "a slice with a late row is taken for one without", "lakehouse/log_summary.py",
+        "self.behind >= allowed", "self.behind > 2 * allowed",
+        ANY_LOG, "team_scores",
+    ),
+    Mutant(
+        "a repair reads no further back than its late rows", "speed_layer/repair.py",
+        "return told.least - reach,", "return told.least,",
+        ANY_LOG, "team_scores",
+    ),
+    Mutant(
         "a repair never reads on", "speed_layer/repair.py",
-        "wider = _wider(log, rows, first, last, of.high_water)", "wider = (first, last)",
+        "wider = _wider(spark, log, of, rows, first, last)", "wider = (first, last)",
         ORDER, "player_sessions,hot_minutes",
     ),
     Mutant(
@@ -192,7 +207,7 @@ MUTANTS = [
     ),
     Mutant(
         "what is recomputed keeps late rows out", "speed_layer/repair.py",
-        "of.previous).seq), dropped_after)", "of.previous).seq), settings.lateness.allowed)",
+        "after=of.previous), dropped_after)", "after=of.previous), settings.lateness.allowed)",
         RECOMPUTED, "team_scores",
     ),
 ]  # fmt: skip
