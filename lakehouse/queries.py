@@ -1,6 +1,7 @@
 """Running streaming queries: until they have caught up or are stopped, with their sinks' errors and the engine's drops told."""
 
 import json
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ EMPTY_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 POLL = timedelta(seconds=1)
 SHORTEST_POLL = timedelta(milliseconds=100)
 LENGTHS_KEPT = 1000
+LONGEST_SINK = timedelta(minutes=1)
 
 
 @dataclass
@@ -43,6 +45,7 @@ class Query:
     errors: list[Exception] = field(default_factory=list)
     taken: dict[int, int] = field(default_factory=dict)
     """How many rows its sink says that it took in, by micro-batch."""
+    _at_work: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self, interval: timedelta | None) -> StreamingQuery:
         """Start it: every `interval`, or without one for all that there is now."""
@@ -60,13 +63,20 @@ class Query:
 
     def _told(self, rows: DataFrame, batch: int) -> None:
         """The sink. Spark turns what it raises into a text with a stack trace; we want the error itself."""
-        try:
-            taken = self.sink(rows, batch)
-            if taken is not None:
-                self.taken[batch] = taken
-        except Exception as error:
-            self.errors.append(error)
-            raise
+        with self._at_work:
+            try:
+                taken = self.sink(rows, batch)
+                if taken is not None:
+                    self.taken[batch] = taken
+            except Exception as error:
+                self.errors.append(error)
+                raise
+
+    def let_finish(self) -> None:
+        """Wait for a sink that is at work. It commits by itself: where the JVM has died, nobody else waits for it, and a
+        process that ends in the middle of delta-rs crashes."""
+        if self._at_work.acquire(timeout=LONGEST_SINK.total_seconds()):
+            self._at_work.release()
 
 
 class Watched:
@@ -142,8 +152,12 @@ def run(
     except (PySparkException, Py4JJavaError) as error:  # also from a start that fails
         raise _told_error(queries, error) from error
     finally:
-        for each in watched:
-            each.query.stop()
+        try:
+            for each in watched:
+                each.query.stop()
+        finally:
+            for query in queries:
+                query.let_finish()
     for each in watched:
         each.look()
     return watched
