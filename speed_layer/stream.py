@@ -214,6 +214,7 @@ def append_revisions(rows: DataFrame, batch: int, of: Writing) -> None:
         # The engine's frame has to be consumed all the same, or the state store finds its commit missing and the query dies.
         if result.way == "engine":
             rows.write.format("noop").mode("overwrite").save()
+        failpoint(spark, "stream.appended", result.name, batch)
         return
     stamp = Stamp(
         log_version=version,
