@@ -78,7 +78,7 @@ def test_each_commit_says_what_its_rows_say(lake: Lake, landing: Path, settings:
             requeue(lake, settings.model_copy(update={"clock": tolerant}))
             requeues += range(before + 1, newest(lake, ARRIVALS) + 1)
     told = f"LAWS_SEED={choose_seed()}, positions {number}"
-    last, token = 0, {""}
+    last, batch, token = 0, -1, {""}
     for version in range(1, newest(lake, ARRIVALS) + 1):
         at, said = position(lake, version), said_at(lake, lake.of_log(ARRIVALS), version, about="seq")
         assert said is not None and at.version == version
@@ -87,8 +87,10 @@ def test_each_commit_says_what_its_rows_say(lake: Lake, landing: Path, settings:
         own = [row for row in rows if row["arrival"] > last]
         assert said["of_commit"] == of_commit(own), (told, version)
         assert all(row["requeued"] == (version in requeues) for row in own)
-        assert at.batch == max((row["batch"] for row in rows), default=-1) or not own, (told, version)
+        # A requeue is no micro-batch, and one without lines has no row that says its number.
+        assert at.batch == (batch if version in requeues else batch + 1), (told, version)
+        assert all(row["batch"] == at.batch or row["requeued"] for row in own), (told, version)
         assert at.token not in token, "no two commits have one token"
         token.add(at.token)
-        last = at.arrivals
+        last, batch = at.arrivals, at.batch
     assert position(lake) == position(lake, newest(lake, ARRIVALS))
