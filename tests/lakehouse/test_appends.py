@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
@@ -30,7 +31,7 @@ WAYS = [pytest.param(True, id="collected"), pytest.param(False, id="staged")]
 @pytest.fixture
 def frame(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(ROWS, SCHEMA.replace("at timestamp", "at string")).selectExpr(
-        "team", "cast(at as timestamp) as at", "bubbles", "cause", "settled"
+        "coalesce(team, 'none') as team", "cast(at as timestamp) as at", "bubbles", "cause", "settled"
     )
 
 
@@ -55,6 +56,8 @@ def test_spark_reads_what_was_appended_and_the_commit_counts_it(
     assert table.append(frame, few=few, transaction=Transaction("a", 0), metadata=said) == 3
     assert sorted(map(str, read_table(spark, lake, NAME).collect())) == sorted(map(str, frame.collect()))
     assert next(commits(lake, NAME))["counts"] == ["late False: 2", "on_time True: 1"]
+    [written] = stored(lake).glob("part-*.parquet")
+    assert all(field.nullable for field in pq.read_schema(written)), "as Delta declares the columns"
     [file] = pa.table(DeltaTable(lake.table(NAME)).get_add_actions(flatten=True)).to_pylist()
     found = {name: file[name] for name in ("num_records", "min.bubbles", "max.bubbles", "null_count.bubbles")}
     assert found == {"num_records": 3, "min.bubbles": -3, "max.bubbles": 7, "null_count.bubbles": 1}
