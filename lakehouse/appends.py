@@ -88,7 +88,7 @@ class Appender:
 
     def _collected(self, rows: DataFrame) -> tuple[AddAction | None, Counts]:
         found = rows.toArrow()
-        # As the table has them, and as Spark writes them: a constant is not null, its column may be.
+        # As the table declares them: a constant is not null, its column may be.
         found = found.cast(pa.schema([each.with_nullable(True) for each in found.schema]))
         file = DataFile(self._folder, found.schema, statistics=self._statistics)
         try:
