@@ -1,6 +1,7 @@
 """The lines that judging is tried on, with what Spark's parser says of each, and how they are compared."""
 
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -48,17 +49,24 @@ def drawn_corpora(spark: SparkSession) -> dict[str, Corpus]:
     }
 
 
+def clock_of(lines_package: Any) -> Any:
+    """The clock of the tests, of the package's own class: its rules may be mistaken too."""
+    package = lines_package.__name__.rpartition(".")[0]
+    return import_module(f"{package}.clock").Clock(**vars(CLOCK))
+
+
 def by_columns(lines_package: Any) -> Way:
     """As `judge` does, of a package that may be a copy with a mistake in it."""
-    return lambda lines: arrow_judges(lines_package.judge(lines, CLOCK, ingested_at=INGESTED))
+    clock = clock_of(lines_package)
+    return lambda lines: arrow_judges(lines_package.judge(lines, clock, ingested_at=INGESTED))
 
 
 def by_the_rules(lines_package: Any) -> Way:
     """Every line one by one, also those that `judge` reads by columns."""
-    kinds = {kind.name: kind for kind in KINDS}
+    kinds, clock = {kind.name: kind for kind in KINDS}, clock_of(lines_package)
 
     def judged(lines: Sequence[bytes]) -> list[Verdict]:
-        found = (lines_package.rules.judge_line(line, CLOCK, ingested_at=INGESTED, kinds=kinds) for line in lines)
+        found = (lines_package.rules.judge_line(line, clock, ingested_at=INGESTED, kinds=kinds) for line in lines)
         return [(each.reason, {name: each.values.get(name) for name in COLUMNS}) for each in found]
 
     return judged

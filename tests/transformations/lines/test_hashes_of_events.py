@@ -123,7 +123,8 @@ def test_spark_computes_the_same_hash_of_an_id(spark: SparkSession) -> None:
     texts += [line(event_id=f"{number} Zoë 🫧") for number in range(200)]
     table = with_hashes(judged_at_the_start(*texts), KEY).select(["event_id", "id_high", "id_low"])
     high, low = id_hash_sql(KEY)
-    counted = f"count(*) as ids, count_if(id_high <=> {high} and id_low <=> {low}) as right, count_if(id_high < 0) as negative"
-    row = spark.createDataFrame(table).where("id_high is not null").selectExpr(*counted.split(", ")).first()
-    assert row is not None and row.ids == row.right > 200
+    same = f"count_if(id_high <=> {high} and id_low <=> {low}) as same"
+    ids = spark.createDataFrame(table).where("id_high is not null")
+    row = ids.selectExpr("count(*) as ids", same, "count_if(id_high < 0) as negative").first()
+    assert row is not None and row.ids == row.same > 200
     assert row.negative > 50, "half of them have the sign bit"
