@@ -35,6 +35,11 @@ class Slice:
     version: int
     high_water: datetime
 
+    @property
+    def has_news(self) -> bool:
+        """Whether it covers any commit: the engine also runs micro-batches that only tell what its watermark has passed."""
+        return self.previous != self.version
+
 
 def repaired(spark: SparkSession, log: LogFiles, result: Result, settings: Settings, of: Slice) -> DataFrame | None:
     """The results to repair or recompute, or none.
@@ -44,10 +49,10 @@ def repaired(spark: SparkSession, log: LogFiles, result: Result, settings: Setti
     """
     allowed, dropped_after = settings.lateness.allowed, settings.lateness.dropped_after
     engine = result.way == "engine"
-    if of.previous == of.version or (engine and (dropped_after is not None or result.window.endless)):
-        return None  # no news: the engine runs such a micro-batch only to tell what its watermark has passed
+    if not of.has_news or (engine and (dropped_after is not None or result.window.endless)):
+        return None
     told = log_summary(log.lake, of.previous, of.version)
-    again = engine and result.window.reopens and _has_open_repairs(log.lake, result, of)
+    again = engine and result.window.reopens and open_repairs_before(log.lake, result, of) != 0
     if told is not None and not again and not (told.may_have_late(allowed) if engine else told.events):
         return None
     arrived = result.counted(log.read(spark, of.version, after=of.previous), dropped_after)
@@ -109,10 +114,13 @@ def _ahead(spark: SparkSession, log: LogFiles, of: Slice, arrived: DataFrame) ->
     return log.read(spark, of.version, first=since)
 
 
-def _has_open_repairs(lake: Lake, result: Result, of: Slice) -> bool:
-    """Whether the micro-batch before has repaired anything that was not settled then; what it repaired again is in it."""
+def open_repairs_before(lake: Lake, result: Result, of: Slice) -> int | None:
+    """How many repairs of what was not settled the micro-batch before has left open; none if that is not known.
+
+    One with news repairs all of them again, so its own are all that there are.
+    """
     before = _before(lake, result, of)
-    return before is not None and before.open_repairs != 0
+    return 0 if before is None else before.open_repairs
 
 
 def _before(lake: Lake, result: Result, of: Slice) -> Boundary | None:

@@ -46,7 +46,7 @@ from lakehouse.runs import Job, Run, measured
 from lakehouse.settings import Settings
 from lakehouse.tables import Transaction, create_table, no_rows
 from lakehouse.terms import agree_on_settings, at_log, settings_fingerprint
-from speed_layer.repair import Slice, repaired
+from speed_layer.repair import Slice, open_repairs_before, repaired
 from transformations.changelog import Cause, Stamp, changelog_schema, folded, stamped
 from transformations.durations import to_millis, written
 from transformations.result import Result
@@ -228,7 +228,8 @@ def append_revisions(rows: DataFrame, batch: int, of: Writing) -> None:
     parts: dict[Cause, DataFrame] = {}
     if result.way == "engine":
         parts["on_time"] = _own(folded(rows, result), lake, result, epoch, settings)
-    found = repaired(spark, of.log, result, settings, Slice(epoch, batch, previous, version, high_water))
+    covered = Slice(epoch, batch, previous, version, high_water)
+    found = repaired(spark, of.log, result, settings, covered)
     if found is not None:
         parts["late" if result.way == "engine" else "recompute"] = found
     said: dict[str, int | str] = {"epoch": epoch.number, "batch": batch, "log_version": version}
@@ -237,12 +238,14 @@ def append_revisions(rows: DataFrame, batch: int, of: Writing) -> None:
         said["history"] = epoch.history
     if result.way == "engine" and result.window.mode == "append":
         said["watermark"] = to_millis(watermark(epoch.checkpoint, batch))
+    # Without news nothing is repaired, and what was open stays open.
+    kept = {} if covered.has_news else {"open_repairs": open_repairs_before(lake, result, covered)}
     stamped_parts = [stamped(part, result, stamp, cause=cause) for cause, part in parts.items()]
     of.cost.rows_written += of.changelog.append(
         reduce(DataFrame.unionByName, stamped_parts or [no_rows(spark, changelog_schema(result))]),
         few=arrived <= FEW,
         transaction=transaction,
-        metadata=lambda counts: {**said, **_counted(counts)},
+        metadata=lambda counts: {**said, **_counted(counts), **kept},
         check=lambda: refuse_stale(lake, result, epoch),
         written=lambda: failpoint(spark, "stream.computed", result.name, batch),
     )

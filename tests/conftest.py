@@ -19,6 +19,7 @@ LONGEST_FIRST = (
     "test_layers_agree.py",
     "test_real_airflow.py",
     "test_inside_airflow.py",
+    "test_week.py",
     "test_live.py",
     "test_notebooks.py",
     "test_chaos_command.py",

@@ -112,6 +112,11 @@ MUTANTS = [
         ANY_LOG, "player_sessions,offer_outcomes",
     ),
     Mutant(
+        "a micro-batch without news closes open repairs", "speed_layer/stream.py",
+        '{"open_repairs": open_repairs_before(lake, result, covered)}', "{}",
+        "tests/speed_layer/test_open_repairs.py",
+    ),
+    Mutant(
         "a commit forgets its open repairs", "speed_layer/stream.py",
         'counts.get(("late", False), 0)', "0",
         ANY_LOG, "player_sessions,offer_outcomes",
