@@ -24,8 +24,7 @@ def test_a_burst_of_ten_times_the_load_waits_on_disk_and_is_worked_off(tmp_path:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     found = SAID.search(done.stdout)
-    # How many is a matter of speed: before ingestion was one commit a micro-batch, at least four did.
-    assert found is not None and int(found[1]) >= 1, done.stdout
+    assert found is not None and int(found[1]) > 3, done.stdout
     observe("a minute of load, a tenth of it ten times as fast", _sentence(done.stdout), _recovery(done.stdout))
 
 
