@@ -1,8 +1,8 @@
 """The append of a micro-batch's rows to a table, exactly once: one data file, one commit, made by this process.
 
-Spark computes the rows. A few come to this process as Arrow and are written here, which took a third of the CPU of an append by
-Delta's own writer in a prototype; many are written by Spark, beside the table, and the finished file is moved into it. Either way the
-commit is the same one, by delta-rs, under the table's lock, which this process holds: a JVM that outlives it commits nothing.
+Spark computes the rows. A few come to this process as Arrow and are written here; in a prototype that took a third of the CPU of
+an append by Delta's own writer. Many are written by Spark, beside the table, and the finished file is moved into it. Either way
+the commit is the same one, by delta-rs, under the table's lock, which this process holds: a JVM that outlives it commits nothing.
 """
 
 import json
