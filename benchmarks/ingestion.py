@@ -2,6 +2,7 @@
 
     .venv/bin/python -m benchmarks.ingestion
     .venv/bin/python -m benchmarks.ingestion --memory 5,20        # million lines
+    .venv/bin/python -m benchmarks.ingestion --rounds 0 --ids 100 # a micro-batch with so many million ids in the index
 
 Each run is `parity ingest` as a process of its own, and the engines take turns. CPU, wall time and micro-batches are what the
 runs noted of themselves, Spark's start not counted; memory is the proportional set size of the process with its JVM and
@@ -20,11 +21,13 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated
 
+import numpy as np
 import psutil
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from ingestion.known_ids import known_ids
 from lakehouse.lake import open_lake
 from lakehouse.log import position
 from lakehouse.runs import runs
@@ -87,10 +90,14 @@ def main(
     lines: Annotated[int, typer.Option(help="Events of the large log, in ten micro-batches.")] = 1_000_000,
     rounds: Annotated[int, typer.Option(help="Times that the engines take turns.")] = 5,
     memory: Annotated[str, typer.Option(help="Million events at which memory is measured, e.g. 5,20.")] = "",
+    ids: Annotated[int, typer.Option(help="Million ids to put into the index before a micro-batch is timed.")] = 0,
 ) -> None:
     home = Path(tempfile.mkdtemp(prefix="parity-ingestion-", dir="/var/tmp"))
     try:
-        _costs(home, lines, rounds)
+        if rounds:
+            _costs(home, lines, rounds)
+        if ids:
+            _with_many_ids(home, ids)
         if memory:
             _memory_as_it_grows(home, [float(each) for each in memory.split(",")])
     finally:
@@ -140,6 +147,35 @@ def _memory_as_it_grows(home: Path, millions: list[float]) -> None:
                 f"{engine}: {found.memory:.2f} GiB at {goal:g} million events, {found.cpu_a_million:.1f} CPU s per million"
             )
         shutil.rmtree(lake)
+
+
+def _with_many_ids(home: Path, millions: int) -> None:
+    """The same micro-batches with a small index and a large one: random ids are put beside those of the log."""
+    parts = [home / f"part-{number}" for number in range(2)]
+    for number, part in enumerate(parts):
+        start = START + timedelta(days=number)
+        simulate(part, events=WARM * SMALL, seed=number, players=5000, files=WARM, start=start)
+    for engine in ENGINES:
+        lake = home / f"ids-{engine}"
+        small = ingested(lake, parts[0], engine, 1)
+        _put_random_ids(lake, millions)
+        large = ingested(lake, parts[1], engine, 1)
+        before, after = (median(each.batches[WARM // 3 :]) for each in (small, large))
+        console.print(
+            f"{engine}: a micro-batch of {SMALL:,} takes {before:.3f} s ({small.cpu / WARM:.2f} CPU s), with {millions} million "
+            f"ids {after:.3f} s ({large.cpu / WARM:.2f} CPU s)",
+            highlight=False,
+        )
+        shutil.rmtree(lake)
+
+
+def _put_random_ids(lake: Path, millions: int) -> None:
+    opened = open_lake(lake)
+    at, chance, bounds = position(opened), np.random.default_rng(1), np.iinfo(np.int64)
+    index = known_ids(opened, at)
+    for _ in range(millions * 10):
+        index.put(*(chance.integers(bounds.min, bounds.max, 100_000) for _ in range(3)), seq=at.seq, token=at.token)
+    index.close()
 
 
 if __name__ == "__main__":

@@ -60,12 +60,12 @@ def results_from(settings: "Settings", names: list[str] | None, lake: Lake | Non
     return found
 
 
-def session_for(lake: Lake, settings: "Settings") -> "SparkSession":
-    """Spark for this lake, its log in the lake's own log file."""
+def session_for(lake: Lake, settings: "Settings", *, carrier: bool = False) -> "SparkSession":
+    """Spark for this lake, its log in the lake's own log file. A `carrier` is for work that Python's workers do."""
     from lakehouse.session import spark_session
 
     with step("Spark starts"):
-        return spark_session(settings.spark, log_file=lake.log_file)
+        return spark_session(settings.spark, log_file=lake.log_file, carrier=carrier)
 
 
 @contextmanager

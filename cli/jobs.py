@@ -67,7 +67,7 @@ def ingest(
         settings = settings_from(config)
         landed(landing)
         made = create_lake(lake)
-        spark = session_for(made, settings) if settings.ingestion.engine == "spark" else None
+        spark = session_for(made, settings, carrier=True) if settings.ingestion.engine == "spark" else None
         from ingestion.ingest import ingest as take_in
 
         with step("Ingest"):
