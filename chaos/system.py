@@ -23,7 +23,7 @@ from transformations.catalogue import catalogue
 from transformations.result import Result
 
 Writer = Literal["ingest", "stream", "batch"]
-RESULTS = ("team_scores", "player_sessions", "hot_minutes")
+RESULTS = ("team_scores", "player_sessions", "league_scores")
 """One of each way: told again and again, told once, recomputed."""
 PATIENCE = 240.0
 """Nothing that is waited for takes so many seconds, also on a busy machine."""
