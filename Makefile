@@ -55,7 +55,7 @@ bench: setup ## Measure throughput, CPU, memory, the API and freshness; takes an
 	@.venv/bin/python -m benchmarks.run
 	@.venv/bin/python -m benchmarks.serving
 	@.venv/bin/python -m benchmarks.freshness
-	@.venv/bin/python -m benchmarks.ingestion --memory 5,20
+	@.venv/bin/python -m benchmarks.ingestion --memory 5,20 --ids 100
 	@.venv/bin/python -m benchmarks.index --millions 1,10,100
 
 laws: setup ## Try the laws on many drawn logs: make laws [LOGS=50] [LAWS_SEED=1234]; about two minutes a log

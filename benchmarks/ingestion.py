@@ -37,6 +37,8 @@ ENGINES = ("embedded", "spark")
 SMALL = 10_000
 WARM = 30
 """Micro-batches of the small kind; the first third warms up."""
+TURNS = 4
+"""Times that a log with few ids and one with many take turns: on a shared machine single runs differ by a third."""
 START = datetime(2026, 3, 1, tzinfo=UTC)
 console = Console()
 
@@ -150,30 +152,33 @@ def _memory_as_it_grows(home: Path, millions: list[float]) -> None:
 
 
 def _with_many_ids(home: Path, millions: int) -> None:
-    """The same micro-batches with a small index and a large one: random ids are put beside those of the log."""
-    parts = [home / f"part-{number}" for number in range(2)]
-    for number, part in enumerate(parts):
-        start = START + timedelta(days=number)
-        simulate(part, events=WARM * SMALL, seed=number, players=5000, files=WARM, start=start)
+    """Micro-batches into a log with a small index and into one with random ids beside its own, in turns."""
     for engine in ENGINES:
-        lake = home / f"ids-{engine}"
-        small = ingested(lake, parts[0], engine, 1)
-        _put_random_ids(lake, millions)
-        large = ingested(lake, parts[1], engine, 1)
-        before, after = (median(each.batches[WARM // 3 :]) for each in (small, large))
-        console.print(
-            f"{engine}: a micro-batch of {SMALL:,} takes {before:.3f} s ({small.cpu / WARM:.2f} CPU s), with {millions} million "
-            f"ids {after:.3f} s ({large.cpu / WARM:.2f} CPU s)",
-            highlight=False,
-        )
-        shutil.rmtree(lake)
+        lakes = {"alone": home / f"few-{engine}", f"with {millions} million ids": home / f"many-{engine}"}
+        found: dict[str, list[Ingested]] = {name: [] for name in lakes}
+        for day in range(1 + TURNS):
+            landing = home / "turn"
+            shutil.rmtree(landing, ignore_errors=True)
+            start = START + timedelta(days=day)
+            simulate(landing, events=WARM * SMALL, seed=day, players=5000, files=WARM, start=start)
+            for name in lakes if day % 2 else reversed(lakes):
+                taken = ingested(lakes[name], landing, engine, 1)
+                if day:
+                    found[name].append(taken)
+                elif name != "alone":
+                    _put_random_ids(lakes[name], millions)
+        for name, turns in found.items():
+            seconds = median(median(each.batches[WARM // 3 :]) for each in turns)
+            cpu = median(each.cpu / WARM for each in turns)
+            console.print(f"{engine}, {name}: a micro-batch of {SMALL:,} takes {seconds:.3f} s, {cpu:.3f} CPU s")
+            shutil.rmtree(lakes[name])
 
 
 def _put_random_ids(lake: Path, millions: int) -> None:
     opened = open_lake(lake)
     at, chance, bounds = position(opened), np.random.default_rng(1), np.iinfo(np.int64)
     index = known_ids(opened, at)
-    for _ in range(millions * 10):
+    for _ in range(millions * 10):  # 100,000 at a time
         index.put(*(chance.integers(bounds.min, bounds.max, 100_000) for _ in range(3)), seq=at.seq, token=at.token)
     index.close()
 
