@@ -87,16 +87,7 @@ def spark_session(settings: Spark, *, log_file: Path, carrier: bool = False, jav
     log_file.parent.mkdir(parents=True, exist_ok=True)
     logging.raiseExceptions = False  # what cannot be logged, on a full disk, is no reason for another stack trace
     logging.basicConfig(filename=log_file)  # a Ctrl-C in the middle of a call into the JVM is logged with a stack trace
-    options = {
-        **OPTIONS,
-        **(SMALL if settings.compiler == "quick" else {}),
-        **(CARRIER if carrier else {}),
-        "spark.driver.extraClassPath": _class_path(),
-        "spark.driver.extraJavaOptions": " ".join(
-            [_java_options(log_file), *([CARRIER_JAVA] if carrier else []), java_options]
-        ).strip(),
-        **settings.options,
-    }
+    options = session_options(settings, log_file=log_file, carrier=carrier, java_options=java_options)
     builder = SparkSession.Builder().appName("parity").master(settings.master)
     for name, value in options.items():
         builder = builder.config(name, value)
@@ -105,6 +96,21 @@ def spark_session(settings: Spark, *, log_file: Path, carrier: bool = False, jav
     # A JVM that dies breaks this server's connection. It would print a stack trace, which belongs into the log.
     session.sparkContext._accumulatorServer.handle_error = _log_lost_connection  # type: ignore[method-assign,assignment]
     return session
+
+
+def session_options(
+    settings: Spark, *, log_file: Path, carrier: bool = False, java_options: str = ""
+) -> dict[str, str]:
+    """The options of a session; those that the settings name come last, and count."""
+    java = [_java_options(log_file), *([CARRIER_JAVA] if carrier else []), java_options]
+    return {
+        **OPTIONS,
+        **(SMALL if settings.compiler == "quick" else {}),
+        **(CARRIER if carrier else {}),
+        "spark.driver.extraClassPath": _class_path(),
+        "spark.driver.extraJavaOptions": " ".join(java).strip(),
+        **settings.options,
+    }
 
 
 def end_spark() -> None:
