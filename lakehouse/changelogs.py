@@ -27,7 +27,8 @@ class Boundary:
     It names its epoch, so that everything read at it is of one, also if a rebuild begins meanwhile. An engine that tells
     a result once has told those up to its `watermark`, which is behind the mark of the log; others have none. What was
     settled at log version `history` does not come from the engine, if there is one. `open_repairs` are the repairs in it of
-    what was not settled; none if that is not known.
+    what was not settled, `repairs` all of them; none if that is not known. An engine that gets late rows has dropped those of
+    windows that ended at or before `bound`; others have none.
     """
 
     epoch: int
@@ -37,6 +38,8 @@ class Boundary:
     watermark: datetime | None = None
     history: int | None = None
     open_repairs: int | None = None
+    repairs: int | None = None
+    bound: datetime | None = None
 
     @property
     def reached(self) -> tuple[int, datetime]:
@@ -46,7 +49,7 @@ class Boundary:
 
 def boundaries(lake: Lake, result: Result, epoch: Epoch) -> list[Boundary]:
     """The boundaries of the epoch, newest first."""
-    return [each for each in _boundaries(lake, result) if each.epoch == epoch.number]
+    return [each for each in every_boundary(lake, result) if each.epoch == epoch.number]
 
 
 def boundary(lake: Lake, result: Result, log_version: int | None = None) -> Boundary:
@@ -70,7 +73,7 @@ def served_boundaries(lake: Lake, result: Result, log_version: int | None = None
     """
     live = live_epoch(lake, result)
     by_epoch: dict[int, list[Boundary]] = {}
-    for each in _boundaries(lake, result):
+    for each in every_boundary(lake, result):
         if each.epoch <= live.number:
             by_epoch.setdefault(each.epoch, []).append(each)
     reached = {number: found[0].reached for number, found in by_epoch.items()}
@@ -80,7 +83,8 @@ def served_boundaries(lake: Lake, result: Result, log_version: int | None = None
     return next((by_epoch[number] for number in sorted(by_epoch, reverse=True) if reached[number] >= asked), [])
 
 
-def _boundaries(lake: Lake, result: Result) -> Iterator[Boundary]:
+def every_boundary(lake: Lake, result: Result) -> Iterator[Boundary]:
+    """The boundaries of all epochs, newest first."""
     name = changelog_name(result)
     for said in commits(lake, name) if lake.has(name) else ():
         if "batch" in said:
@@ -92,6 +96,8 @@ def _boundaries(lake: Lake, result: Result) -> Iterator[Boundary]:
                 _moment(said.get("watermark")),
                 said.get("history"),
                 said.get("open_repairs"),
+                None if "restored" in said else said.get("late"),  # that commit counts those of earlier ones too
+                _moment(said.get("bound")),
             )
 
 

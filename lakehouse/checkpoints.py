@@ -38,6 +38,15 @@ def watermark(checkpoint: Path, batch: int) -> datetime:
     return from_millis(metadata["batchWatermarkMs"])
 
 
+def dropped_until(checkpoint: Path, batch: int) -> datetime:
+    """The bound of what the engine drops in micro-batch `batch`: rows of windows that ended at or before it.
+
+    It is the watermark of the micro-batch before, not its own: a window's state is removed at the end of the micro-batch
+    whose watermark has passed it, and until then the window takes rows.
+    """
+    return watermark(checkpoint, batch - 1) if batch > 0 else from_millis(0)
+
+
 def _consumed(offset: dict[str, Any]) -> int:
     # (V + 1, a negative index): before the first file of V + 1. One file a commit: any other index is all of V.
     return int(offset["reservoirVersion"]) - (1 if int(offset["index"]) < 0 else 0)

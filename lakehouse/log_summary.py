@@ -22,6 +22,10 @@ class LogSummary:
         """Whether an event can be late: none is that is behind its mark by less than what is allowed."""
         return self.behind is not None and self.behind >= allowed
 
+    def may_have_ended(self, bound: datetime) -> bool:
+        """Whether an event can be of a window that had ended by the bound: none is that happened at it or later."""
+        return self.least is not None and self.least < bound
+
 
 def log_summary(lake: Lake, after: int, version: int) -> LogSummary | None:
     """The events of the versions `(after, version]`; none if a commit among them does not say it, or is gone."""

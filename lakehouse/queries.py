@@ -45,6 +45,9 @@ class Query:
     errors: list[Exception] = field(default_factory=list)
     taken: dict[int, int] = field(default_factory=dict)
     """How many rows its sink says that it took in, by micro-batch."""
+    drops: dict[int, int | None] = field(default_factory=dict)
+    """How many results of a micro-batch its sink has repaired because the engine dropped rows of them, where there are any;
+    none where that is not known. Spark has to have counted as many."""
     _at_work: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self, interval: timedelta | None) -> StreamingQuery:
@@ -88,6 +91,7 @@ class Watched:
         self.lengths: deque[float] = deque(maxlen=LENGTHS_KEPT)
         """What the last micro-batches took, in seconds."""
         self._taken = query.taken
+        self._drops = query.drops
         self._lake = lake
         self._seen = ""
 
@@ -95,7 +99,7 @@ class Watched:
         """Count what is new since the last look; stop with an explanation if the engine dropped rows."""
         new = self._news()
         for each in new:
-            refuse_drops(self.query.name, each)
+            refuse_drops(self.query.name, each, expected=self._drops.pop(each["batchId"], 0))
             if "addBatch" in each["durationMs"]:  # else a trigger that found nothing to do
                 seconds = each["durationMs"]["triggerExecution"] / 1000
                 rows = self._taken.pop(each["batchId"], each["numInputRows"])
@@ -163,15 +167,18 @@ def run(
     return watched
 
 
-def refuse_drops(query: str, progress: Mapping[str, Any]) -> None:
-    """Stop with an explanation if the engine dropped rows. By the rule for late rows it has nothing to drop."""
+def refuse_drops(query: str, progress: Mapping[str, Any], *, expected: int | None) -> None:
+    """Stop with an explanation if the engine dropped other rows than those whose results were repaired.
+
+    Spark's counter is of partial results, one for each key and window, as the repairs are.
+    """
     dropped = sum(operator["numRowsDroppedByWatermark"] for operator in progress["stateOperators"])
-    if dropped:
+    if expected is not None and dropped != expected:
         raise EngineDroppedRows(
-            f"Spark dropped rows behind its watermark in the query {query!r} (its counter says {dropped}). "
-            "Late rows are taken out before the engine sees them, so this cannot happen on a log that Parity wrote, with "
-            "the settings of this checkpoint. The result is not to be trusted: find out what else wrote into the log, "
-            "then run `parity stream --rebuild`."
+            f"In micro-batch {progress['batchId']} of the query {query!r} Spark dropped rows of {dropped} results behind its "
+            f"watermark, and {expected} were repaired for it. On a log that Parity wrote, with the settings of this "
+            "checkpoint, both are the same. The result is not to be trusted: find out what else wrote into the log, then run "
+            "`parity stream --rebuild`."
         )
 
 

@@ -53,6 +53,17 @@ def _utc(value: datetime) -> datetime:
     return value.astimezone(UTC)
 
 
+def _takes_late(result: Result) -> bool:
+    return result.way == "engine" and result.window.takes_late
+
+
+def _holding(name: str) -> str:
+    known = [each for each, declare in RESULTS.items() if _takes_late(declare())]
+    if name not in known:
+        raise ValueError(f"only windows aligned in time are held, those of {', '.join(known)}")
+    return name
+
+
 Duration = Annotated[timedelta, BeforeValidator(_duration), PlainSerializer(written)]
 Size = Annotated[timedelta, BeforeValidator(_duration), AfterValidator(_positive), PlainSerializer(written)]
 Moment = Annotated[datetime, AfterValidator(_utc)]
@@ -67,6 +78,18 @@ class Section(BaseModel):
 class Lateness(Section):
     allowed: Duration = timedelta(minutes=5)
     policy: Literal["correct", "drop"] = "correct"
+    hold: Duration = timedelta(hours=2)
+    holds: dict[Annotated[str, AfterValidator(_holding)], Duration] = {}
+
+    def hold_of(self, result: Result) -> timedelta | None:
+        """How long behind the mark the engine holds a window of the result, and counts late rows in it.
+
+        None where the engine gets no late row: where they are dropped, and for shapes of which it is not known exactly what
+        Spark drops. A window is held until it is settled at least: only repairs of what is settled are final at once.
+        """
+        if self.policy == "drop" or not _takes_late(result):
+            return None
+        return max(self.allowed, self.holds.get(result.name, self.hold))
 
     @property
     def dropped_after(self) -> timedelta | None:

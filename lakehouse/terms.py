@@ -54,9 +54,11 @@ def is_computed_so(lake: Lake, result: Result, settings: Settings) -> bool:
 
 def given_settings(lake: Lake, result: Result, settings: Settings) -> dict[str, str]:
     """What a version is computed with, beside its code."""
+    hold = settings.lateness.hold_of(result)
     return {
         "allowed_lateness": written(settings.lateness.allowed),
         "policy": settings.lateness.policy,
+        **({} if hold is None else {"hold": written(hold)}),
         "way": result.way,
         "log": str(lake.log),
         "from_log_version": str(lake.since),

@@ -86,10 +86,12 @@ def as_noted(lake: Lake, result: Result, settings: Settings) -> tuple[Result, Se
         if name.startswith("window_")
     }
     declared = catalogue({result.name: windows})[result.name]
-    lateness = Lateness.model_validate({"allowed": given["allowed_lateness"], "policy": given["policy"]})
+    lateness = {"allowed": given["allowed_lateness"], "policy": given["policy"]}
+    if "hold" in given:
+        lateness["hold"] = given["hold"]
     way: Way = "recompute" if given.get("way") == "recompute" else "engine"
     own = replace(declared, version=result.version, way=way)
-    return own, settings.model_copy(update={"lateness": lateness})
+    return own, settings.model_copy(update={"lateness": Lateness.model_validate(lateness)})
 
 
 def version_to_replay(lake: Lake, result: Result, number: int | None = None) -> Result:

@@ -1,7 +1,8 @@
 """The repair: results recomputed from the log as of the version that a micro-batch covers, with the shared function.
 
-For a result of the engine's way these are what the late rows of the micro-batch touched, and earlier repairs that were
-not settled yet; for one that is recomputed, what any of its rows touched. Only the stretch of event time that these
+For a result of the engine's way these are what those rows of the micro-batch touched that the engine has not counted: the late
+ones or, where it gets these too, the ones that it drops; and earlier repairs that were not settled yet. For a result that is
+recomputed they are what any of its rows touched. Only the stretch of event time that these
 results reach is read. Where the commits of the log say that there is nothing to repair, nothing is read.
 """
 
@@ -34,6 +35,8 @@ class Slice:
     previous: int
     version: int
     high_water: datetime
+    bound: datetime | None = None
+    """Where the engine gets late rows too: it has not counted those of windows that ended at or before this."""
 
     @property
     def has_news(self) -> bool:
@@ -53,16 +56,24 @@ def repaired(spark: SparkSession, log: LogFiles, result: Result, settings: Setti
         return None
     told = log_summary(log.lake, of.previous, of.version)
     again = engine and result.window.reopens and open_repairs_before(log.lake, result, of) != 0
-    if told is not None and not again and not (told.may_have_late(allowed) if engine else told.events):
+    if told is not None and not again and not _may_touch(result, told, of, allowed):
         return None
     arrived = result.counted(log.read(spark, of.version, after=of.previous), dropped_after)
     if engine:
-        arrived = arrived.where(result.late(allowed))
-    stretch = None if told is None else _stretch(result, told, of.high_water - allowed if engine else None)
+        arrived = arrived.where(result.late(allowed) if of.bound is None else result.window.ended(of.bound))
+    ended = (of.bound or of.high_water - allowed) if engine else None
+    stretch = None if told is None else _stretch(result, told, ended)
     if stretch is not None:
         part = result.counted(log.read(spark, of.version, first=stretch[0], last=stretch[1]), dropped_after)
         return result.repaired(Part(part, *stretch), result.touched(arrived, arrived))
     return _searched(spark, log, result, of, arrived, dropped_after, again=again)
+
+
+def _may_touch(result: Result, told: LogSummary, of: Slice, allowed: timedelta) -> bool:
+    """Whether a slice can have a row that touches anything, by what its commits say."""
+    if result.way == "recompute":
+        return told.events > 0
+    return told.may_have_late(allowed) if of.bound is None else told.may_have_ended(of.bound)
 
 
 def _stretch(result: Result, told: LogSummary, ended: datetime | None) -> tuple[datetime, datetime] | None:

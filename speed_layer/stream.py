@@ -4,9 +4,10 @@
 
 A result goes one of two ways, as its declaration says.
 
-- `engine`: Spark's own stateful operators. A row that is late for a result is taken out before the engine sees it, by
-  the rule that ingestion wrote into the log; so the engine's own watermark never has anything to drop. What late rows
-  touched is repaired in the same micro-batch, and appended together with the engine's rows.
+- `engine`: Spark's own stateful operators. In windows aligned in time the engine counts late rows too, as long as its state
+  holds their window. Which rows it drops in a micro-batch is known before from its checkpoint. For other shapes, and where late
+  rows are dropped, a row that is late is taken out before the engine sees it, by the rule that ingestion wrote into the log.
+  What the rows touched that the engine has not counted is repaired in the same micro-batch, and appended with the engine's rows.
 - `recompute`: no operator. What any row of the micro-batch touched is recomputed from the log.
 
 Either way: one append, one transaction id, one log version.
@@ -14,20 +15,14 @@ Either way: one append, one transaction id, one log version.
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
-from lakehouse.appends import FEW, Appender, Counts
+from lakehouse.appends import Appender
 from lakehouse.arrivals import ARRIVALS
-from lakehouse.changelogs import boundaries, changelog_name, mark, settled_before
-from lakehouse.checkpoints import consumed_version, watermark
+from lakehouse.changelogs import boundaries, changelog_name
 from lakehouse.clock import Clock, wall_clock
-from lakehouse.commits import has_commit
 from lakehouse.errors import VersionRefused
-from lakehouse.failpoints import failpoint
 from lakehouse.fingerprint import keep_code, result_fingerprint
 from lakehouse.identity import (
     Epoch,
@@ -35,20 +30,19 @@ from lakehouse.identity import (
     current_epoch,
     live_epoch,
     refuse_lost_checkpoint,
-    refuse_stale,
 )
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.log import events, newest_version, position, refuse_compacted
+from lakehouse.log import events, newest_version
 from lakehouse.log_files import LogFiles
 from lakehouse.queries import Query, run
 from lakehouse.runs import Job, Run, measured
 from lakehouse.settings import Settings
-from lakehouse.tables import Transaction, create_table, no_rows
-from lakehouse.terms import agree_on_settings, at_log, settings_fingerprint
-from speed_layer.repair import Slice, open_repairs_before, repaired
-from transformations.changelog import Cause, Stamp, changelog_schema, folded, stamped
-from transformations.durations import to_millis, written
+from lakehouse.tables import create_table
+from lakehouse.terms import agree_on_settings, at_log
+from speed_layer.micro_batch import Writing, append_revisions, refuse_lost
+from transformations.changelog import changelog_schema
+from transformations.durations import written
 from transformations.result import Result
 
 STATISTICS = ("window_start", "log_version", "epoch", "batch")
@@ -109,10 +103,12 @@ def streamed_log(spark: SparkSession, lake: Lake, settings: Settings, *, since: 
 
 
 def engine_rows(spark: SparkSession, lake: Lake, result: Result, settings: Settings, *, since: int = 0) -> DataFrame:
-    """The result over the rows that are not late for it, by Spark's own operators."""
-    allowed = settings.lateness.allowed
-    log = streamed_log(spark, lake, settings, since=since).withWatermark("event_time", written(allowed))
-    return result.on_time(log, allowed)
+    """The result by Spark's own operators: over all rows, if late ones are the engine's too, else over those in time."""
+    allowed, hold = settings.lateness.allowed, settings.lateness.hold_of(result)
+    log = streamed_log(spark, lake, settings, since=since).withWatermark(
+        "event_time", written(allowed if hold is None else hold)
+    )
+    return result.on_time(log, allowed) if hold is None else result.computed(result.placed(log))
 
 
 def _refuse_lost_commits(lake: Lake, result: Result, *, anew: bool) -> None:
@@ -122,16 +118,7 @@ def _refuse_lost_commits(lake: Lake, result: Result, *, anew: bool) -> None:
         epoch = live_epoch(lake, result)
         reached = [each.log_version + 1 for each in boundaries(lake, result, epoch)[:1]]
         since = max([epoch.since, *reached])
-    _refuse_lost(lake, result, since=since)
-
-
-def _refuse_lost(lake: Lake, result: Result, *, since: int) -> None:
-    if result.window.endless:
-        instead = "Its rows go on for ever, so it needs them all: ingest the landing files into a new lake."
-    else:
-        replayed = f"parity replay --lake {lake.path} --result {result.name} --way steps"
-        instead = f"`{replayed}` reads the log as a whole up to its open edge."
-    refuse_compacted(lake, f"The stream of {result.id}", since=since, instead=instead)
+    refuse_lost(lake, result, since=since)
 
 
 def create_changelog(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> None:
@@ -163,8 +150,10 @@ def _query(
     changelog = Appender(lake, changelog_name(result), statistics=STATISTICS, counted=("cause", "settled"))
     writing = Writing(lake, result, epoch, settings, cost, clock, result_fingerprint(result), changelog, LogFiles(lake))
 
+    drops: dict[int, int | None] = {}
+
     def sink(rows: DataFrame, batch: int) -> None:
-        append_revisions(rows, batch, writing)
+        drops[batch] = append_revisions(rows, batch, writing)
 
     remedy = (
         f"If its checkpoint is damaged, `parity stream --lake {lake.path} --result {result.id} --rebuild` computes the "
@@ -174,96 +163,4 @@ def _query(
         log = streamed_log(spark, lake, settings, since=epoch.since)
         return Query(result.id, log.select("seq"), sink, epoch.checkpoint, remedy=remedy)
     source = engine_rows(spark, lake, result, settings, since=epoch.since)
-    return Query(result.id, source, sink, epoch.checkpoint, mode=result.window.mode, remedy=remedy)
-
-
-@dataclass(frozen=True)
-class Writing:
-    """What the micro-batches of one query have in common."""
-
-    lake: Lake
-    result: Result
-    epoch: Epoch
-    settings: Settings
-    cost: Run
-    clock: Clock
-    code: str
-    """The fingerprint of the result's code: 14 to 30 ms, which is a part of a micro-batch."""
-    changelog: Appender
-    log: LogFiles
-
-
-def append_revisions(rows: DataFrame, batch: int, of: Writing) -> None:
-    """One micro-batch: the engine's rows and what its slice of the log repairs, in one append."""
-    lake, result, epoch, settings = of.lake, of.result, of.epoch, of.settings
-    spark = rows.sparkSession
-    failpoint(spark, "stream.begun", result.name, batch)
-    consumed = (consumed_version(epoch.checkpoint, each) for each in (batch - 1, batch))
-    # A commit of maintenance has no events. A micro-batch that ends there stands at the last commit that has some.
-    previous, version = (position(lake, max(each, epoch.since - 1)).version for each in consumed)
-    if not has_commit(lake, lake.of_log(ARRIVALS), previous + 1):  # removed since the start, or not written yet
-        _refuse_lost(lake, result, since=max(previous + 1, epoch.since))
-    arrived = position(lake, version).seq - position(lake, previous).seq
-    if epoch.history is not None and (result.way == "recompute" or not result.window.reopens):
-        # The steps have computed all that was there; what a row was late for was settled there, late row and all. A late
-        # row can bear upon an open session, though, which the steps have not.
-        previous = max(previous, min(epoch.history, version))
-    high_water = position(lake, version).high_water
-    transaction = Transaction(epoch.app_id, batch)
-    if high_water is None or of.changelog.has(transaction):
-        # The engine's frame has to be consumed all the same, or the state store finds its commit missing and the query dies.
-        if result.way == "engine":
-            rows.write.format("noop").mode("overwrite").save()
-        failpoint(spark, "stream.appended", result.name, batch)
-        return
-    stamp = Stamp(
-        log_version=version,
-        high_water=high_water,
-        allowed=settings.lateness.allowed,
-        epoch=epoch.number,
-        batch=batch,
-        written_at=of.clock(),
-        fingerprint=of.code,
-    )
-    parts: dict[Cause, DataFrame] = {}
-    if result.way == "engine":
-        parts["on_time"] = _own(folded(rows, result), lake, result, epoch, settings)
-    covered = Slice(epoch, batch, previous, version, high_water)
-    found = repaired(spark, of.log, result, settings, covered)
-    if found is not None:
-        parts["late" if result.way == "engine" else "recompute"] = found
-    said: dict[str, int | str] = {"epoch": epoch.number, "batch": batch, "log_version": version}
-    said |= {"code": stamp.fingerprint, "settings": settings_fingerprint(lake, result, settings)}
-    if epoch.history is not None:
-        said["history"] = epoch.history
-    if result.way == "engine" and result.window.mode == "append":
-        said["watermark"] = to_millis(watermark(epoch.checkpoint, batch))
-    # Without news nothing is repaired, and what was open stays open.
-    kept = {} if covered.has_news else {"open_repairs": open_repairs_before(lake, result, covered)}
-    stamped_parts = [stamped(part, result, stamp, cause=cause) for cause, part in parts.items()]
-    of.cost.rows_written += of.changelog.append(
-        reduce(DataFrame.unionByName, stamped_parts or [no_rows(spark, changelog_schema(result))]),
-        few=arrived <= FEW,
-        transaction=transaction,
-        metadata=lambda counts: {**said, **_counted(counts), **kept},
-        check=lambda: refuse_stale(lake, result, epoch),
-        written=lambda: failpoint(spark, "stream.computed", result.name, batch),
-    )
-    failpoint(spark, "stream.appended", result.name, batch)
-    if found is not None:
-        found.unpersist()
-
-
-def _counted(counts: Counts) -> dict[str, int]:
-    """How many revisions of each cause a commit has, and how many repairs of what is not settled."""
-    causes = ("on_time", "late", "recompute")
-    by_cause = {cause: sum(count for (own, _), count in counts.items() if own == cause) for cause in causes}
-    return {**by_cause, "open_repairs": counts.get(("late", False), 0)}
-
-
-def _own(rows: DataFrame, lake: Lake, result: Result, epoch: Epoch, settings: Settings) -> DataFrame:
-    """The engine's rows without those that were settled when it began: it has seen only a part of what they are made of."""
-    if epoch.history is None:
-        return rows
-    before = settled_before(mark(lake, epoch.history), settings.lateness.allowed)
-    return rows.where(~result.settled(F.lit(before)))
+    return Query(result.id, source, sink, epoch.checkpoint, mode=result.window.mode, remedy=remedy, drops=drops)

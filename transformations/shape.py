@@ -61,6 +61,10 @@ class Shape(ABC):
     reopens: ClassVar[bool] = False
     """Whether a late row can touch a result that is not settled yet. Its repair is then repeated until it is."""
 
+    takes_late: ClassVar[bool] = False
+    """Whether the engine gets late rows too, as long as its state holds their window. What Spark drops is known exactly then:
+    the rows of windows that ended at or before a bound, which the micro-batch finds in its checkpoint."""
+
     chained: ClassVar[bool] = False
     """Whether a result reaches as far as its rows lie close together, which only reading them can tell."""
 
@@ -120,6 +124,10 @@ class Shape(ABC):
     def late(self, allowed: timedelta) -> Column:
         """Whether a placed row came too late for the engine to own its result."""
         return self.deadline() <= earlier(F.col("high_water"), allowed)
+
+    def ended(self, bound: datetime) -> Column:
+        """Whether what a placed row belongs to had ended at or before the bound."""
+        return self.deadline() <= F.lit(bound)
 
     @property
     def settles_after(self) -> timedelta:

@@ -2,6 +2,9 @@
 
 An event on the boundary belongs to the later window. A row is late for a window that ended at or before
 `high_water - D`; of the hopping windows that hold a row it can be late for some and in time for others.
+
+In micro-batch b Spark drops the rows of windows that ended at or before its watermark of micro-batch b - 1, and no others. So
+late rows need not be kept from the engine: it counts them while it holds their window, and the rest is repaired.
 """
 
 from collections.abc import Sequence
@@ -20,6 +23,7 @@ from .shape import Part, Revisions, Shape, lasts, later, starts_every
 class Aligned(Shape):
     """What tumbling and hopping windows have in common."""
 
+    takes_late: ClassVar[bool] = True
     size: timedelta
 
     @property

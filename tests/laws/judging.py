@@ -10,13 +10,26 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from logs import ANSWERS, WINDOWS, Log, Row, exact, on_time_answer, plain, settled, write_log
+from logs import (
+    ANSWERS,
+    WINDOWS,
+    Log,
+    Row,
+    drop_bounds,
+    exact,
+    held,
+    held_answer,
+    on_time_answer,
+    plain,
+    settled,
+    write_log,
+)
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from seeds import choose_seed, some
 from worlds import narrowed, written
 
-import speed_layer.stream
+import speed_layer.micro_batch
 from lakehouse.appends import FEW
 from lakehouse.changelogs import Boundary, boundaries, mark, read_changelog, read_kappa, settled_before
 from lakehouse.errors import StreamFailed
@@ -34,8 +47,16 @@ RESULTS = list(catalogue(WINDOWS).values())
 CRASHES = ("stream.begun", "stream.computed", "stream.appended")
 
 
-def configured(allowed: timedelta, commits_per_batch: int, *, policy: Policy = "correct") -> Settings:
-    lateness = Lateness(allowed=allowed, policy=policy)
+def drawn_hold(rng: random.Random, allowed: timedelta) -> timedelta:
+    """How long the engine holds windows: as short as it can, so that it drops; a little longer; or so long that it never does."""
+    return rng.choice([timedelta(0), timedelta(0), allowed + timedelta(seconds=12), timedelta(hours=2)])
+
+
+def configured(
+    allowed: timedelta, commits_per_batch: int, *, policy: Policy = "correct", hold: timedelta = timedelta(0)
+) -> Settings:
+    """A hold of nothing is the least that there is: the allowed lateness."""
+    lateness = Lateness(allowed=allowed, policy=policy, hold=hold)
     return load_settings().model_copy(
         update={"lateness": lateness, "stream": Stream(commits_per_batch=commits_per_batch)}
     )
@@ -52,7 +73,7 @@ def fresh_lake() -> Lake:
 @contextmanager
 def crashing(moment: str, *, after: int) -> Iterator[list[str]]:
     """Let one micro-batch of one result die at this moment, once, after so many have passed it; says when it did."""
-    honest = speed_layer.stream.failpoint
+    honest = speed_layer.micro_batch.failpoint
     met: list[str] = []
     struck: list[str] = []
 
@@ -65,7 +86,7 @@ def crashing(moment: str, *, after: int) -> Iterator[list[str]]:
         honest(spark, name, what, batch)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(speed_layer.stream, "failpoint", failpoint)
+        patched.setattr(speed_layer.micro_batch, "failpoint", failpoint)
         yield struck
 
 
@@ -73,7 +94,7 @@ def crashing(moment: str, *, after: int) -> Iterator[list[str]]:
 def written_by(rng: random.Random) -> Iterator[None]:
     """Let micro-batches be written by this process, by Spark, or some by each: by how many events are few."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(speed_layer.stream, "FEW", rng.choice((-1, 10, FEW)))
+        patched.setattr(speed_layer.micro_batch, "FEW", rng.choice((-1, 10, FEW)))
         yield
 
 
@@ -144,14 +165,14 @@ def agree(found: set[Row], expected: set[Row], what: str, log: Log) -> int:
     )
 
 
-def check(
-    spark: SparkSession, lake: Lake, result: Result, log: Log, allowed: timedelta, *, policy: Policy = "correct"
-) -> int:
-    """The view at every boundary is the plain answer; before any repair the engine's is the one over what was in time.
+def check(spark: SparkSession, lake: Lake, result: Result, log: Log, chosen: Settings) -> int:
+    """The view at every boundary is the plain answer; before any repair the engine's is the one over what it was to count.
 
-    An engine that tells results once is asked for those that it can have told. Under `drop` the view, too, is the answer
-    over what was in time. Returns how many rows, each of a key and a window, were compared.
+    That is what was in time or, where it holds windows for late rows, what it did not drop. An engine that tells results once
+    is asked for those that it can have told. Under `drop` the view, too, is the answer over what was in time. Returns how many
+    rows, each of a key and a window, were compared.
     """
+    allowed, policy = chosen.lateness.allowed, chosen.lateness.policy
     found = boundaries(lake, result, live_epoch(lake, result))
     assert found[0].log_version == newest_version(lake)
     views = rows_at(found, result, partial(read_kappa, spark, lake, result))
@@ -171,6 +192,20 @@ def check(
         right = in_time if policy == "drop" else ANSWERS[result.name](so_far)
         compared += agree(told(views[at.batch]), told(right), what, so_far)
         if at.batch in alone:
-            compared += agree(told(alone[at.batch]), told(in_time), f"{what}, the engine alone", so_far)
+            counted = _counted_by_the_engine(result, log, found, chosen) if held(result, policy) else in_time
+            compared += agree(told(alone[at.batch]), told(counted), f"{what}, the engine alone", so_far)
     assert written_twice(spark, lake, result, found[0]).isEmpty(), f"{result.name}: a revision was written twice"
     return compared
+
+
+def _counted_by_the_engine(result: Result, log: Log, found: Sequence[Boundary], chosen: Settings) -> set[Row]:
+    """The answer over what an engine that holds windows has not dropped, by the cuts of its micro-batches alone."""
+    batches = list(reversed(found))
+    assert [each.batch for each in batches] == list(range(len(batches)))
+    cuts = [each.log_version for each in batches]
+    bounds = drop_bounds(log, cuts, max(chosen.lateness.allowed, chosen.lateness.hold))
+    assert [each.bound for each in batches] == bounds, (
+        f"{result.name}: a micro-batch took another bound for the engine's"
+    )
+    assert not any(each.open_repairs for each in batches), f"{result.name}: what was not settled was repaired"
+    return held_answer(result.name, log, cuts, bounds)

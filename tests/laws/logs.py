@@ -292,6 +292,28 @@ def on_time_answer(name: str, log: Log, allowed: timedelta) -> set[Row]:
     return set(OF_ALL[name]([arrival for _, arrival, mark in marks(log) if arrival.event_time > mark - allowed]))
 
 
+def held(result: Result, policy: str) -> bool:
+    """Whether the engine counts late rows of a result too, as long as it holds their window."""
+    return result.way == "engine" and result.name in OF_A_WINDOW and policy == "correct"
+
+
+def drop_bounds(log: Log, cuts: Sequence[int], hold: timedelta) -> list[datetime]:
+    """Until when windows are closed to the engine in each micro-batch, of which each ends before the commit `cuts` names.
+
+    Its watermark follows what it has seen, one micro-batch behind, and it drops by the one of the micro-batch before.
+    """
+    seen = [max((each.event_time for each in chain(*log[:cut])), default=None) for cut in cuts]
+    known = [EPOCH if mark is None else max(mark - hold, EPOCH) for mark in seen]
+    return [EPOCH, EPOCH, *known][: len(cuts)]
+
+
+def held_answer(name: str, log: Log, cuts: Sequence[int], bounds: Sequence[datetime]) -> set[Row]:
+    """The rows of a result over what its engine has not dropped."""
+    starts = [0, *cuts]
+    slices = zip(starts, cuts, bounds, strict=False)
+    return _of_windows(name, ((each, bound) for start, end, bound in slices for each in chain(*log[start:end])))
+
+
 def _of_windows(name: str, arrivals: Iterable[tuple[Arrival, datetime | None]]) -> set[Row]:
     """The rows of all windows. Each arrival comes with the time until which windows are closed to it."""
     size = WINDOWS[name]["size"]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from judging import RESULTS, Policy, agree, check, configured, drawn, fresh_lake, streamed, written_twice
+from judging import RESULTS, Policy, agree, check, configured, drawn, drawn_hold, fresh_lake, streamed, written_twice
 from logs import ANSWERS, Arrival, rows_of, write_log
 from pyspark.sql import SparkSession
 from seeds import chance, rounds
@@ -57,9 +57,10 @@ def test_beside_the_edges_that_are_known_every_result_equals_batch(
     """The log that was made by hand, with twenty worlds beside it, for every result of the catalogue."""
     rng, allowed = chance("edges", round), timedelta(seconds=5)
     log, lake, results = beside(LATE_ON_THE_EDGE, rng, allowed), fresh_lake(), drawn(rng, RESULTS, len(RESULTS))
-    streamed(spark, lake, results, log, configured(allowed, 2), rng, dies_at="stream.appended")
+    chosen = configured(allowed, 2, hold=drawn_hold(rng, allowed))
+    streamed(spark, lake, results, log, chosen, rng, dies_at="stream.appended")
     for result in results:
-        judged(check(spark, lake, result, log, allowed))
+        judged(check(spark, lake, result, log, chosen))
         batch = rows_of(result.of(log_at(spark, lake, newest_version(lake))), result)
         judged(agree(batch, ANSWERS[result.name](log), f"{result.name}, batch", log))
 
@@ -71,9 +72,10 @@ def test_on_any_log_at_any_version_in_any_cut_the_stream_equals_batch(
     rng = chance("agree", round)
     allowed, cut = rng.choice(ALLOWED), rng.choice([1, 2])
     log, lake, results = generated(rng, allowed), fresh_lake(), drawn(rng, RESULTS, 4)
-    streamed(spark, lake, results, log, configured(allowed, cut), rng)
+    chosen = configured(allowed, cut, hold=drawn_hold(rng, allowed))
+    streamed(spark, lake, results, log, chosen, rng)
     for result in results:
-        judged(check(spark, lake, result, log, allowed))
+        judged(check(spark, lake, result, log, chosen))
 
 
 @pytest.mark.parametrize("round", rounds())
@@ -84,9 +86,10 @@ def test_what_the_engine_computes_can_be_recomputed_just_as_well(
     allowed, cut = rng.choice(ALLOWED), rng.choice([1, 2])
     log, lake = generated(rng, allowed), fresh_lake()
     results = [replace(result, way="recompute") for result in drawn(rng, ENGINES, 3)]
-    streamed(spark, lake, results, log, configured(allowed, cut), rng)
+    chosen = configured(allowed, cut)
+    streamed(spark, lake, results, log, chosen, rng)
     for result in results:
-        judged(check(spark, lake, result, log, allowed))
+        judged(check(spark, lake, result, log, chosen))
 
 
 @pytest.mark.parametrize("round", rounds())
@@ -105,11 +108,12 @@ def test_the_order_of_arrival_is_irrelevant_and_a_replay_rebuilds_the_same(
     end = [Arrival("end", 3_600_000, kind="heartbeat")]
     results = [*drawn(rng, ENGINES, 2), *drawn(rng, RECOMPUTED, 1)]
     orders = {"as it was": ([*log, end], 2), "shuffled": ([*cut_again(shuffled, rng, 3), end], rng.choice([1, 1000]))}
+    hold = drawn_hold(rng, allowed)
     for name, (order, cut) in orders.items():
-        lake, chosen = fresh_lake(), configured(allowed, cut)
+        lake, chosen = fresh_lake(), configured(allowed, cut, hold=hold)
         write_log(lake, order, horizon=chosen.retention.horizon)
         for rebuild in (False, True) if name == "shuffled" else (False,):
-            stream(spark, lake, results, configured(allowed, 1000) if rebuild else chosen, rebuild=rebuild)
+            stream(spark, lake, results, configured(allowed, 1000, hold=hold) if rebuild else chosen, rebuild=rebuild)
             for result in results:
                 [at, *_] = boundaries(lake, result, live_epoch(lake, result))
                 assert at.epoch == (2 if rebuild else 1)
@@ -133,7 +137,7 @@ def test_under_drop_the_answer_is_that_over_what_was_in_time_in_any_cut(
         write_log(lake, log, horizon=chosen.retention.horizon)
         stream(spark, lake, results, chosen)
         for result in results:
-            judged(check(spark, lake, result, log, allowed, policy="drop"))
+            judged(check(spark, lake, result, log, chosen))
 
 
 @pytest.mark.parametrize("round", rounds())
@@ -150,4 +154,4 @@ def test_what_few_rows_touch_is_right_under_either_policy(
     write_log(lake, log, horizon=chosen.retention.horizon)
     stream(spark, lake, results, chosen)
     for result in results:
-        judged(check(spark, lake, result, log, allowed, policy=policy))
+        judged(check(spark, lake, result, log, chosen))
