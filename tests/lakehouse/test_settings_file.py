@@ -61,7 +61,7 @@ def test_what_a_file_leaves_out_keeps_its_default(tmp_path: Path) -> None:
 def test_an_unknown_key_is_refused_with_the_known_ones_named(refusal) -> None:
     said = refusal('[lateness]\nalowed = "5 minutes"\n')
     assert "lateness.alowed: there is no such setting" in said
-    assert "Known here: allowed, policy." in said
+    assert "Known here: allowed, policy, hold, holds." in said
 
 
 def test_an_unknown_section_is_refused_with_the_known_ones_named(refusal) -> None:

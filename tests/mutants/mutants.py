@@ -112,12 +112,12 @@ MUTANTS = [
         ANY_LOG, "player_sessions,offer_outcomes",
     ),
     Mutant(
-        "a micro-batch without news closes open repairs", "speed_layer/stream.py",
-        '{"open_repairs": open_repairs_before(lake, result, covered)}', "{}",
+        "a micro-batch without news closes open repairs", "speed_layer/micro_batch.py",
+        '{"open_repairs": open_repairs_before(of.lake, result, covered)}', "{}",
         "tests/speed_layer/test_open_repairs.py",
     ),
     Mutant(
-        "a commit forgets its open repairs", "speed_layer/stream.py",
+        "a commit forgets its open repairs", "speed_layer/micro_batch.py",
         'counts.get(("late", False), 0)', "0",
         ANY_LOG, "player_sessions,offer_outcomes",
     ),

@@ -13,6 +13,7 @@ from laws.logs import ANSWERS, WINDOWS, Arrival, Row, rows_of, write_log
 from pyspark.sql import DataFrame, SparkSession
 
 import lakehouse.compaction
+import speed_layer.micro_batch
 import speed_layer.restore
 import speed_layer.stream
 from batch_layer.recompute import recompute
@@ -49,7 +50,10 @@ from transformations.catalogue import catalogue
 from transformations.result import Result
 
 SETTINGS = load_settings().model_copy(
-    update={"lateness": Lateness(allowed=timedelta(seconds=5)), "stream": Stream(commits_per_batch=1)}
+    update={
+        "lateness": Lateness(allowed=timedelta(seconds=5), hold=timedelta(0)),
+        "stream": Stream(commits_per_batch=1),
+    }
 )
 IN_ONE_GO = SETTINGS.model_copy(update={"stream": Stream()})
 DECLARED = catalogue(WINDOWS)
@@ -173,6 +177,7 @@ def test_a_savepoint_says_where_every_stream_stood(saved: Lake) -> None:
         "settings": {
             "allowed_lateness": "5 seconds",
             "policy": "correct",
+            "hold": "5 seconds",
             "way": "engine",
             "log": "1",
             "from_log_version": "0",
@@ -302,7 +307,7 @@ def test_a_savepoint_of_a_stream_that_was_killed_between_its_two_commits(
             raise InterruptedError("killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr(speed_layer.stream, "failpoint", die)
+        patched.setattr(speed_layer.micro_batch, "failpoint", die)
         with pytest.raises(StreamFailed, match="killed"):
             stream(spark, lake, [SESSIONS], SETTINGS)
     take(spark, lake, "killed", [SESSIONS])

@@ -28,7 +28,7 @@ TENTHS, PER_COMMIT = 10, 60
 RARE = {17: "offer_shown", 18: "offer_clicked", 19: "league_changed"}
 """Every twentieth event each, the last of them at the end of a commit: an offer is open there."""
 COUNTED = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
-SETTINGS = load_settings().model_copy(update={"lateness": Lateness(allowed=MINUTE)})
+SETTINGS = load_settings().model_copy(update={"lateness": Lateness(allowed=MINUTE, hold=MINUTE)})
 # Short, so that ten minutes of events have many windows.
 RESULTS = catalogue(
     {

@@ -1,7 +1,8 @@
 """The stream on a small log: late events repaired or dropped, and everything that makes it refuse to go on."""
 
 import shutil
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ from deliveries import START, heartbeat, land, pop
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import speed_layer.micro_batch
 import speed_layer.stream
 from ingestion.ingest import ingest
 from lakehouse.changelogs import boundary, changelog_name, read_kappa
+from lakehouse.checkpoints import dropped_until
 from lakehouse.commits import newest
 from lakehouse.errors import (
     AlreadyRunning,
@@ -31,6 +34,7 @@ from speed_layer.stream import stream
 from transformations.durations import to_millis
 from transformations.result import Result
 from transformations.results.level_ups import level_ups
+from transformations.results.player_sessions import player_sessions
 from transformations.results.team_scores import team_scores
 
 SCORES, LEVELS = team_scores(), level_ups()
@@ -55,9 +59,11 @@ Answer = dict[tuple[str, int], tuple[Any, ...]]
 
 
 def settings_of(*, commits_per_batch: int = 1000, **lateness: Any) -> Settings:
+    """The engine holds a window until it is settled and no longer, so that there is something to repair."""
     settings = load_settings()
+    held_shortly = {"hold": timedelta(0), **lateness}
     return settings.model_copy(
-        update={"lateness": Lateness(**lateness), "stream": Stream(commits_per_batch=commits_per_batch)}
+        update={"lateness": Lateness(**held_shortly), "stream": Stream(commits_per_batch=commits_per_batch)}
     )
 
 
@@ -130,9 +136,9 @@ def test_the_changelog_says_of_each_revision_why_and_at_which_version_it_came(
     columns = ["team_id", "unix_millis(window_start) as start", "bubbles", "cause", "log_version", "settled", "deleted"]
     rows = table.selectExpr(*columns, "epoch").collect()
     assert sorted((r.team_id, seconds(r.start), r.log_version, r.cause, r.bubbles, r.settled) for r in rows) == [
-        ("blue", -60, 3, "late", -1, True),
+        ("blue", -60, 3, "on_time", -1, True),
         ("blue", 0, 1, "on_time", 507, False),
-        ("blue", 0, 3, "late", 504, True),
+        ("blue", 0, 3, "on_time", 504, True),
         ("blue", 0, 4, "late", 4, True),
         ("blue", 360, 3, "on_time", 1, False),
         ("red", 0, 1, "on_time", 1, False),
@@ -174,13 +180,40 @@ def test_a_batch_that_is_retried_after_its_append_adds_nothing(spark: SparkSessi
 
 
 def test_an_engine_that_drops_rows_is_told_on(spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were late rows not taken out before it, the engine would drop them, and nobody would know."""
+    """Were late rows of a session not taken out before it, the engine would drop them, and nobody would know."""
 
     def never_late(_result: Result, _allowed: timedelta) -> Column:
         return F.col("event_time").isNull()
 
     monkeypatch.setattr(Result, "late", never_late)
-    with pytest.raises(EngineDroppedRows, match=r"in the query 'team_scores@1' \(its counter says [1-9]"):
+    with pytest.raises(EngineDroppedRows, match=r"'player_sessions@1' Spark dropped rows of [1-9]\d* results"):
+        stream(spark, lake, [player_sessions(gap=timedelta(seconds=20))], settings_of(commits_per_batch=1))
+
+
+def one_micro_batch_early(checkpoint: Path, batch: int) -> datetime:
+    return dropped_until(checkpoint, batch + 1)
+
+
+def one_micro_batch_late(checkpoint: Path, batch: int) -> datetime:
+    return dropped_until(checkpoint, max(batch - 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "dropped", "repaired"),
+    [(one_micro_batch_early, 0, 2), (one_micro_batch_late, 1, 0)],
+    ids=["a micro-batch early", "a micro-batch late"],
+)
+def test_a_repair_of_other_windows_than_the_engine_dropped_is_told_on(
+    spark: SparkSession,
+    lake: Lake,
+    monkeypatch: pytest.MonkeyPatch,
+    wrong: Callable[[Path, int], datetime],
+    dropped: int,
+    repaired: int,
+) -> None:
+    """The second late commit is of a window that the engine has closed, the first of two that it still holds."""
+    monkeypatch.setattr(speed_layer.micro_batch, "dropped_until", wrong)
+    with pytest.raises(EngineDroppedRows, match=f"Spark dropped rows of {dropped} results .* {repaired} were repaired"):
         stream(spark, lake, [SCORES], settings_of(commits_per_batch=1))
 
 
@@ -217,7 +250,7 @@ def test_a_lost_checkpoint_is_refused_and_a_rebuild_gives_the_same_view(spark: S
     shown = read_kappa(spark, caught_up, SCORES, boundary(caught_up, SCORES))
     assert {row.epoch for row in shown.select("epoch").collect()} == {2}
     kept = read_table(spark, caught_up, changelog_name(SCORES)).groupBy("epoch").count()
-    assert {row.epoch: row["count"] for row in kept.collect()} == {1: 6, 2: 5}
+    assert {row.epoch: row["count"] for row in kept.collect()} == {1: 6, 2: 4}
     assert kappa(spark, caught_up, LEVELS) == {}
     assert live_epoch(caught_up, LEVELS).number == 1
 
@@ -249,13 +282,13 @@ def test_the_writer_of_a_stale_epoch_is_refused(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process rebuilds the result while this one computes."""
-    repaired = speed_layer.stream.repaired
+    repaired = speed_layer.micro_batch.repaired
 
     def overtaken(*arguments: Any, **options: Any) -> DataFrame | None:
         current_epoch(lake, SCORES, rebuild=True)
         return repaired(*arguments, **options)
 
-    monkeypatch.setattr(speed_layer.stream, "repaired", overtaken)
+    monkeypatch.setattr(speed_layer.micro_batch, "repaired", overtaken)
     with pytest.raises(StaleEpoch, match="has moved on to epoch 2; this process belongs to epoch 1"):
         stream(spark, lake, [SCORES], settings_of())
     assert newest(lake, changelog_name(SCORES)) == 0
