@@ -8,7 +8,7 @@ import typer
 
 from cli.candidates import CandidateOption, judged
 from cli.clock import command_clock
-from cli.console import answers, conclude, results_from, session_for, settings_from, step, told_errors
+from cli.console import answers, conclude, numbered, results_from, session_for, settings_from, told_errors
 from cli.options import (
     ConfigOption,
     Format,
@@ -114,27 +114,30 @@ def _compared(
     from reconciliation.reconcile import refuse_incomparable
 
     refuse_incomparable(lake, results, settings, candidate=side, log_version=log_version, recomputed=recompute)
-    spark, clock = session_for(lake, settings), command_clock()
+    reported = report is not None or kept is not None
+    steps = numbered(2 + (len(results) if recompute else 0) + reported)
+    spark, clock = session_for(lake, settings, step=steps), command_clock()
     if recompute:
         from batch_layer.recompute import recompute as compute
 
+        recomputing = steps.alike(len(results))
         for each in results:
             at = pin(lake, each, side, log_version)
-            with step(f"Recompute {each.name} at log version {at.log_version}"):
+            with recomputing(f"Recompute {each.name} at log version {at.log_version}"):
                 compute(
                     spark, lake, each, settings, interval=interval, log_version=at.log_version, clock=clock
                 )  # fmt: skip
-    with step(f"Reconcile {side} with batch"):
+    with steps(f"Reconcile {side} with batch"):
         verdict = judge(
             spark, lake, results, settings,
             candidate=side, interval=interval, log_version=log_version, tolerance=tolerances, clock=clock,
         )  # fmt: skip
         keep(spark, lake, verdict, settings)
     page = None
-    if report is not None or kept is not None:
+    if reported:
         from reconciliation.report import write_report
 
-        with step(f"Report {', '.join(str(file) for file in (report, kept) if file is not None)}"):
+        with steps(f"Report {', '.join(str(file) for file in (report, kept) if file is not None)}"):
             control = None
             if side == "kappa" and lake.log == 1 and lake.has(CONTROL):
                 control = judge(

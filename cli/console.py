@@ -4,17 +4,16 @@ Standard output belongs to the answer, so that a machine can read it; progress a
 """
 
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from cli.terminal import spelt
+from cli import steps
+from cli.terminal import apart, spelt
 from lakehouse.errors import ParityError, UnknownResult
 from lakehouse.lake import Lake
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
     from lakehouse.settings import Settings
     from transformations.result import Result
+
+Step = Callable[[str], AbstractContextManager[object]]
 
 answers = Console()
 notes = Console(stderr=True)
@@ -60,30 +61,22 @@ def results_from(settings: "Settings", names: list[str] | None, lake: Lake | Non
     return found
 
 
-def session_for(lake: Lake, settings: "Settings", *, carrier: bool = False) -> "SparkSession":
+def step(what: str, *, look: steps.Look | None = None) -> AbstractContextManager[steps.Told]:
+    """A step of a command, told on standard error."""
+    return steps.step(notes, what, look=look)
+
+
+def numbered(of: int) -> steps.Steps:
+    """The steps of a command that has so many."""
+    return steps.Steps(notes, of)
+
+
+def session_for(lake: Lake, settings: "Settings", *, carrier: bool = False, step: Step = step) -> "SparkSession":
     """Spark for this lake, its log in the lake's own log file. A `carrier` is for work that Python's workers do."""
     from lakehouse.session import spark_session
 
-    with step("Spark starts"):
+    with step("Spark starts"), apart(notes):
         return spark_session(settings.spark, log_file=lake.log_file, carrier=carrier)
-
-
-@contextmanager
-def step(what: str) -> Iterator[None]:
-    """Say what is being done while it is, and how long it took when it is done."""
-    begun = time.monotonic()
-    with notes.status(f"{what} …"):
-        yield
-    notes.print(f"[green]✓[/] {what} [dim]{time.monotonic() - begun:.1f} s[/]", highlight=False)
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar with an estimate; what is yielded is told how much of how much is done."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=notes) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, of: bar.update(task, completed=done, total=of)
 
 
 def conclude(status: str, about: Sequence[str] = ()) -> None:

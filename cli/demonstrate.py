@@ -17,8 +17,9 @@ from typing import Annotated
 
 import typer
 
-from cli.console import answers, notes, results_from, session_for, settings_from, step, told_errors
+from cli.console import answers, notes, numbered, results_from, session_for, settings_from, told_errors
 from cli.fresh import fresh
+from cli.looks import streamed
 from cli.options import ConfigOption, ResultsOption
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
@@ -28,6 +29,8 @@ KILLED_RESULTS = ("hot_minutes", "player_sessions", "team_scores")  # of each wa
 FILES, FIRST_FILES = 48, KILLED_BATCH + 1
 # A commit of the log is a micro-batch: enough to have a small one to be killed in, few enough to be quick.
 CUT = {"PARITY_STREAM__COMMITS_PER_BATCH": "1"}
+BESIDE_RECOMPUTE = 10
+"""The steps of the demo, but for those that recompute a result."""
 # HotSpot's second compiler would take more of the machine than it gives back to a process that is killed after seconds.
 SHORT_LIVED = f"{os.environ.get('JDK_JAVA_OPTIONS', '')} -XX:TieredStopAtLevel=1".strip()
 
@@ -53,9 +56,10 @@ def demo(
         names = [option for name in killed for option in ("--result", name)]
         made = fresh(lake, command="demo")
         landing, coming = made.path / "landing", made.path / "coming"
+        step = numbered(BESIDE_RECOMPUTE + len(results))
         with step(f"Simulate a day of the game: {events:,} events"):
             simulate(coming, events=events, files=FILES)
-        spark = session_for(made, settings)
+        spark = session_for(made, settings, step=step)
         from batch_layer.recompute import recompute
         from ingestion.ingest import ingest
         from reconciliation.history import keep
@@ -65,17 +69,18 @@ def demo(
         from speed_layer.legacy import legacy
         from speed_layer.stream import stream
 
-        with step("Ingest what lands into the log: two small files, then the rest of the day"):
+        with step("Ingest what lands: two small files, then the rest of the day"):
             for files in (FIRST_FILES, FILES):
                 _land(coming, landing, files)
                 ingest(spark, made, landing, settings, files_per_batch=1 if files == FIRST_FILES else FILES)
             coming.rmdir()
-        with step(f"Stream, and SIGKILL it after its commit of micro-batch {KILLED_BATCH}, before Spark's commit log"):
+        with step(f"Stream, and SIGKILL it in micro-batch {KILLED_BATCH}, after its own commit"):
             _killed(made, f"stream.appended:{killed[0]}:{KILLED_BATCH}", "stream", *names, config=config)
-        with step("Stream again from the checkpoint, repairs included"):
+        with step("Stream again from the checkpoint", look=streamed(made, results)):
             stream(spark, made, results, settings)
+        recomputing = step.alike(len(results))
         for each in results:
-            with step(f"Recompute {each.name} in batch"):
+            with recomputing(f"Recompute {each.name} in batch"):
                 recompute(spark, made, each, settings)
         with step("The legacy control, killed at the same place"):
             _killed(made, f"legacy.appended:arrivals:{KILLED_BATCH}", "legacy", config=config)

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from cli.clock import command_clock
-from cli.console import notes, results_from, session_for, settings_from, step, told_errors
+from cli.console import notes, numbered, results_from, session_for, settings_from, step, told_errors
+from cli.looks import ingested, streamed
 from cli.options import (
     ConfigOption,
     ContinuousOption,
@@ -16,6 +17,8 @@ from cli.options import (
     ResultsOption,
     ToOption,
 )
+
+UNTIL_STOPPED = ", until Ctrl-C"
 
 
 def simulate(
@@ -70,7 +73,7 @@ def ingest(
         spark = session_for(made, settings, carrier=True) if settings.ingestion.engine == "spark" else None
         from ingestion.ingest import ingest as take_in
 
-        with step("Ingest"):
+        with step("Ingest" + (UNTIL_STOPPED if continuous else ""), look=None if continuous else ingested(made)):
             take_in(
                 spark, made, landing, settings,
                 files_per_batch=files_per_batch, continuous=continuous, rebuild=rebuild, clock=command_clock(),
@@ -122,14 +125,18 @@ def stream(
         newest_version(opened)
         for each in results if from_savepoint is None else ():
             refuse_other_settings(at_log(opened, each), each, settings)
-        spark = session_for(opened, settings)
+        steps = numbered(2 if from_savepoint is None else 3)
+        spark = session_for(opened, settings, step=steps)
         from speed_layer.restore import restore
         from speed_layer.stream import stream as run_stream
 
         if from_savepoint is not None:
-            with step(f"Restore {from_savepoint}"):
+            with steps(f"Restore {from_savepoint}"):
                 restore(spark, opened, from_savepoint, results, settings, trust_code=trust_code)
-        with step(f"Stream {', '.join(each.name for each in results)}"):
+        anew = rebuild or from_savepoint is not None  # what the epoch before has read is not this one's
+        look = None if continuous or anew else streamed(opened, results)
+        what = ", ".join(each.name for each in results) + (UNTIL_STOPPED if continuous else "")
+        with steps(f"Stream {what}", look=look):
             run_stream(
                 spark, opened, results, settings,
                 continuous=continuous, rebuild=rebuild, run_name=run, trust_code=trust_code, clock=command_clock(),
@@ -161,9 +168,11 @@ def recompute(
         from batch_layer.recompute import refuse_any
 
         refuse_any(opened, results, settings, interval=interval, log_version=log_version, go_back=go_back)
-        spark = session_for(opened, settings)
+        steps = numbered(1 + len(results))
+        spark = session_for(opened, settings, step=steps)
+        recomputing = steps.alike(len(results))
         for each in results:
-            with step(f"Recompute {each.name}"):
+            with recomputing(f"Recompute {each.name}"):
                 compute(
                     spark, opened, each, settings,
                     interval=interval, log_version=log_version, go_back=go_back, clock=command_clock(),

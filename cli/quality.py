@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from cli.clock import command_clock
-from cli.console import answers, conclude, progress, results_from, session_for, settings_from, told_errors
+from cli.console import answers, conclude, results_from, session_for, settings_from, step, told_errors
 from cli.options import ConfigOption, Format, FormatOption, LakeOption, LogVersionOption, ResultsOption
 from cli.terminal import plain, spelt
 
@@ -48,7 +48,7 @@ def quality(
 
         refuse_unknown(opened, results, table or ())
         spark = session_for(opened, settings)
-        with progress("Validate") as told:
+        with step("Validate") as told:
             found = validate(
                 spark, opened, results, settings,
                 run=name, moment=moment, log_version=log_version, tables=table or (), progress=told,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cli.console import notes, progress, settings_from, step, told_errors
+from cli.console import notes, settings_from, step, told_errors
 from cli.options import ConfigOption, LakeOption
 
 
@@ -51,7 +51,7 @@ def reingest(
         newest_version(opened)
         from ingestion.reingest import reingest as build_anew
 
-        with progress(f"Micro-batches into log {as_log}") as told:
+        with step(f"Micro-batches into log {as_log}") as told:
             new = build_anew(opened, settings, as_log=as_log, told=told)
         for name, at in (("Log 1", position(opened)), (f"Log {as_log}", new)):
             notes.print(

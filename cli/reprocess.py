@@ -10,7 +10,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from cli.clock import command_clock
-from cli.console import answers, conclude, notes, progress, results_from, session_for, settings_from, step, told_errors
+from cli.console import answers, conclude, notes, results_from, session_for, settings_from, step, told_errors
 from cli.options import ConfigOption, Format, FormatOption, FromVersionOption, LakeOption
 from lakehouse.lake import Lake
 
@@ -64,7 +64,7 @@ def replay(
         from speed_layer.replay import replay as run_replay
 
         notes.print(f"{'Going on with' if resumed else 'Replaying'} {new.id}", highlight=False)
-        with progress(f"Events into {new.id}") as told:
+        with step(f"Events into {new.id}") as told:
             run_replay(
                 spark, read, new, settings,
                 way=None if way is None else way.value, told=told, clock=command_clock(),

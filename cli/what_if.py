@@ -9,7 +9,7 @@ import typer
 from rich.filesize import decimal
 from rich.table import Table
 
-from cli.console import answers, results_from, session_for, settings_from, step, told_errors
+from cli.console import answers, numbered, results_from, session_for, settings_from, told_errors
 from cli.options import ConfigOption, Format, FormatOption, FromVersionOption, LakeOption, ResultsOption
 
 if TYPE_CHECKING:
@@ -53,10 +53,12 @@ def what_if(
                 f"--set {', '.join(given)}: nothing would change. No result that has a stream in {lake} is computed with "
                 "other settings than these."
             )
-        spark = session_for(opened, settings)
+        steps = numbered(1 + len(changed))
+        spark = session_for(opened, settings, step=steps)
+        trying = steps.alike(len(changed))
         found = []
         for each in changed:
-            with step(f"Try {each.name}"), nullcontext(opened) if keep else scratch(opened) as used:
+            with trying(f"Try {each.name}"), nullcontext(opened) if keep else scratch(opened) as used:
                 found.append(_tried(spark, used, each, settings, since=from_version))
         if format is Format.json:
             answers.out(json.dumps([trial.as_dict() for trial in found], ensure_ascii=False), highlight=False)
