@@ -1,7 +1,8 @@
 """What runs side by side in `parity live`: each method is one part, with a Spark session of its own in the one JVM.
 
 A session of its own, because a query's start sets options of its session (`lakehouse.queries`), and another part's start
-must not come between.
+must not come between. What a person waits for comes first: the stream's rows, then batch and the verdict on the stream, and
+only then the control, which would take the machine from them.
 """
 
 import threading
@@ -14,15 +15,19 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
+from cli.console import notes
+from cli.starting import BATCH, CONTROL, INGESTION, SPARK, VERDICTS, Starting, stream_of
+from cli.terminal import apart
 from ingestion.ingest import ingest
 from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundary
 from lakehouse.errors import GoesBack, NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.log import position
+from lakehouse.session import spark_session
 from lakehouse.settings import Settings
 from reconciliation.history import keep
-from reconciliation.pins import controlled
+from reconciliation.pins import Candidate, controlled
 from reconciliation.reconcile import reconcile
 from reconciliation.sentences import not_judged
 from reconciliation.verdict import Verdict
@@ -39,56 +44,74 @@ ROUND = "a round of `parity live`"
 class Layers:
     """The layers over one lake. They go on until `stop` is set."""
 
-    spark: SparkSession
     lake: Lake
     landing: Path
     results: Sequence[Result]
     settings: Settings
     stop: threading.Event
-    said: str = ""
-    """The last verdicts, of the stream and of the control, in a sentence."""
+    starting: Starting
+    said: dict[Candidate, str] = field(default_factory=dict)
+    """The last verdicts, of the stream and of the control, in half a sentence each."""
+    _spark: SparkSession | None = None
+    _started: threading.Event = field(default_factory=threading.Event)
     _controlled: threading.Event = field(default_factory=threading.Event)
 
     def ingestion(self) -> None:
-        spark = self.spark.newSession()
-        ingest(spark, self.lake, self.landing, self.settings, continuous=True, stop=self.stop.is_set)
+        self.starting.begins(INGESTION, "takes in what has landed")
+        spark = self._session() if self.settings.ingestion.engine == "spark" else None
+        if not self.stop.is_set():
+            ingest(spark, self.lake, self.landing, self.settings, continuous=True, stop=self.stop.is_set)
 
     def streams(self) -> None:
-        if self.wait_for_the_log():
-            spark = self.spark.newSession()
-            stream(spark, self.lake, self.results, self.settings, continuous=True, stop=self.stop.is_set)
+        """Start Spark, which nobody needs sooner, and let the streams run in it."""
+        self.starting.begins(SPARK, "starts")
+        with apart(notes):
+            self._spark = spark_session(self.settings.spark, log_file=self.lake.log_file)
+        self._started.set()
+        self.starting.ready(SPARK, "has started")
+        if self._wait(self._begun):
+            for each in self.results:
+                self.starting.begins(stream_of(each.name), "its first micro-batch")
+            session, stop = self._spark.newSession(), self.stop.is_set
+            stream(session, self.lake, self.results, self.settings, continuous=True, stop=stop)
 
     def control(self) -> None:
         """A round of the control."""
-        if self.wait_for_the_log():
-            self.spark.sparkContext.addJobTag(ROUND)
-            legacy(self.spark.newSession(), self.lake, self.settings, answers=controlled(self.results))
-            self._controlled.set()
+        if not self._wait(lambda: "kappa" in self.said):
+            return
+        self.starting.begins(CONTROL, "reads all arrivals")
+        legacy(self._round(), self.lake, self.settings, answers=controlled(self.results))
+        self._controlled.set()
+        self.starting.ready(CONTROL, "has answered")
 
     def batch(self) -> None:
-        """A round of the batch layer, and what it says of the stream and of the control."""
-        if not self._wait(lambda: self._controlled.is_set() and self._reached() is not None):
+        """A round of the batch layer, and what it says of the stream and, as soon as that has answered, of the control."""
+        if not self._wait(lambda: self._reached() is not None):
             return
-        self.spark.sparkContext.addJobTag(ROUND)
-        spark = self.spark.newSession()
+        spark = self._round()
         for result in self.results:
+            self.starting.begins(BATCH, f"computes {result.name}")
             with suppress(GoesBack):  # somebody computed it meanwhile, at a later version of the log
                 recompute(spark, self.lake, result, self.settings)
-        verdicts = [
-            reconcile(spark, self.lake, self.results, self.settings),
-            reconcile(spark, self.lake, controlled(self.results), self.settings, candidate="legacy"),
-        ]
-        for verdict in verdicts:
-            keep(spark, self.lake, verdict, self.settings)
-        self.said = "; ".join(map(judged, verdicts))
+        self.starting.ready(BATCH, "has computed all")
+        self._judge(spark, self.results, "kappa")
+        if self._wait(self._controlled.is_set):
+            self._judge(spark, controlled(self.results), "legacy")
 
     def end_rounds(self) -> None:
         """Cancel what the control and the batch layer are doing."""
-        self.spark.sparkContext.cancelJobsWithTag(ROUND)
+        if self._spark is not None:
+            self._spark.sparkContext.cancelJobsWithTag(ROUND)
 
-    def wait_for_the_log(self) -> bool:
-        """Wait until the log has an event; says whether it has, or all is to stop."""
-        return self._wait(self._begun)
+    def look(self) -> None:
+        """See what has come up without telling of it itself."""
+        if not self.starting.is_ready(INGESTION) and self._begun():
+            self.starting.ready(INGESTION, f"the log has {position(self.lake).seq:,} events")
+        for each in self.results:
+            if not self.starting.is_ready(stream_of(each.name)):
+                with suppress(NothingToCompare):
+                    boundary(self.lake, each)
+                    self.starting.ready(stream_of(each.name), "has its first rows")
 
     def status(self) -> str:
         """Where everything stands, in one line."""
@@ -99,7 +122,24 @@ class Layers:
         if reached is not None:
             behind = (datetime.now(UTC) - reached).total_seconds()
             said.append(f"the stream is {max(behind, 0):.1f} s behind the game")
-        return " · ".join([*said, *([self.said] if self.said else [])])
+        return " · ".join(said)
+
+    def _judge(self, spark: SparkSession, results: Sequence[Result], candidate: Candidate) -> None:
+        self.starting.begins(VERDICTS[candidate], "compares with batch")
+        verdict = reconcile(spark, self.lake, results, self.settings, candidate=candidate)
+        keep(spark, self.lake, verdict, self.settings)
+        self.said[candidate] = judged(verdict)
+        self.starting.ready(VERDICTS[candidate], self.said[candidate])
+
+    def _session(self) -> SparkSession | None:
+        """A session, as soon as Spark has started."""
+        return self._spark.newSession() if self._wait(self._started.is_set) and self._spark else None
+
+    def _round(self) -> SparkSession:
+        """The session of a round, in which everything is tagged as one."""
+        assert self._spark is not None  # a round waits for what Spark has made
+        self._spark.sparkContext.addJobTag(ROUND)
+        return self._spark.newSession()
 
     def _begun(self) -> bool:
         """Whether the log has an event."""

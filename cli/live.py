@@ -2,24 +2,29 @@
 
 Unlike the demo, which runs one job after the other on a day that is over, here everything runs at once: the phones
 deliver, ingestion and streams follow within seconds, the control and the batch layer come round on their schedules, and
-each round of batch ends with a verdict. One JVM does the work; the server is a process of its own.
+each round of batch ends with a verdict. One JVM does the work; the server is a process of its own. It comes first, so that the
+page tells what is starting; the game and ingestion need no JVM and do not wait for it.
 """
 
 import os
 import time
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.spinner import Spinner
 
-from cli.console import notes, results_from, session_for, settings_from, told_errors
+from cli.console import notes, results_from, settings_from, step, told_errors
 from cli.fresh import at_work, fresh
 from cli.options import ConfigOption, duration
 from cli.parts import Parts, interrupted_by_signals
 from cli.server import Server, serving
+from cli.starting import SERVER, SIMULATOR, Starting, parts_of
+from cli.steps import ticking
 
 if TYPE_CHECKING:
     from cli.layers import Layers
@@ -35,6 +40,7 @@ DEFAULTS = {
 """The settings without a file; a variable that is set goes before."""
 CONTROL_EVERY = 15.0
 LONGEST_END = 60.0
+LOOK_EVERY = 0.5
 
 
 def live(
@@ -63,56 +69,83 @@ def live(
     config: ConfigOption = None,
 ) -> None:
     """Watch it move: a game that goes on, both layers, the control, verdicts and the server, until Ctrl-C."""
-    with told_errors(lake / "logs" / "spark.log"), interrupted_by_signals() as interrupts:
-        with ExitStack() as held:
+    with told_errors(lake / "logs" / "spark.log"), interrupted_by_signals():
+        for name, value in () if config else DEFAULTS.items():
+            os.environ.setdefault(name, value)
+        settings = settings_from(config)
+        results = results_from(settings, result or list(SHOWN))
+        made = fresh(lake, command="live")
+        with at_work(made.path, command="live"):
+            held = ExitStack()
             try:
-                for name, value in () if config else DEFAULTS.items():
-                    os.environ.setdefault(name, value)
-                settings = settings_from(config)
-                results = results_from(settings, result or list(SHOWN))
-                made = fresh(lake, command="live")
-                held.enter_context(at_work(made.path, command="live"))
-                from lakehouse.session import end_spark
-                from simulator import feed
-
-                landing, parts = made.path / "landing", Parts()
-                held.callback(end_spark)
-                held.callback(parts.stop.set)
-                playing = partial(feed, landing, rate=rate, back=timedelta(minutes=back), seed=seed)
-                parts.start("simulator", partial(playing, clock=partial(datetime.now, UTC), wait=parts.stop.wait))
-                notes.print(f"The game lands {rate:g} events a second, and {back} minutes that were played before")
-                with interrupts.held_back():  # a JVM whose start is broken off would stay behind
-                    spark = session_for(made, settings)
-                from cli.layers import Layers
-
-                layers = Layers(spark, made, landing, results, settings, parts.stop)
-                held.callback(_end, parts, layers)
-                parts.start("ingestion", layers.ingestion)
-                parts.start("stream", layers.streams)
-                if not stream_only:
-                    pause = batch_every or timedelta(minutes=1)
-                    parts.repeat("control", layers.control, every=CONTROL_EVERY)
-                    parts.repeat("batch layer", layers.batch, every=pause.total_seconds())
+                starting = Starting(made, notes, parts_of([each.name for each in results], stream_only=stream_only))
+                held.callback(starting.forget)
+                starting.begins(SERVER, "comes up")
                 options = ["--config", str(config)] if config else []
-                _watch(layers, parts, held.enter_context(serving(made, port=port, options=options)))
+                server = held.enter_context(serving(made, port=port, options=options))
+                with _shown(starting) as show:
+                    parts = Parts()
+                    held.callback(parts.stop.set)
+                    starting.begins(SIMULATOR, f"plays {back} minutes")
+                    landing = made.path / "landing"
+
+                    def played(seconds: float) -> bool:
+                        starting.ready(SIMULATOR, f"{back} minutes were played, {rate:g} events a second land now")
+                        return parts.stop.wait(seconds)
+
+                    from simulator import feed
+
+                    playing = partial(feed, landing, rate=rate, back=timedelta(minutes=back), seed=seed)
+                    parts.start("simulator", partial(playing, clock=partial(datetime.now, UTC), wait=played))
+                    from cli.layers import Layers
+                    from lakehouse.session import end_spark
+
+                    layers = Layers(made, landing, results, settings, parts.stop, starting)
+                    held.callback(end_spark)
+                    held.callback(_end, parts, layers)
+                    parts.start("stream", layers.streams)
+                    parts.start("ingestion", layers.ingestion)
+                    if not stream_only:
+                        pause = batch_every or timedelta(minutes=1)
+                        parts.repeat("batch layer", layers.batch, every=pause.total_seconds())
+                        parts.repeat("control", layers.control, every=CONTROL_EVERY)
+                    _watch(layers, parts, server, starting, show)
             except KeyboardInterrupt:
-                notes.print("Stopping …")
+                pass
+            finally:
+                with step("Stop all of it"):
+                    held.close()
         notes.print(f"Stopped. `parity status --lake {lake}` tells what is there.", highlight=False, soft_wrap=True)
 
 
-def _watch(layers: "Layers", parts: Parts, server: Server) -> None:
+@contextmanager
+def _shown(starting: Starting) -> Iterator[Callable[[str], None]]:
+    """Let what is starting tick on the terminal, until what is yielded is given a line to show in its place."""
+    spinner = Spinner("dots")
+    with ticking(notes, starting) as live:
+
+        def show(line: str) -> None:
+            spinner.update(text=line)
+            live(spinner)
+
+        yield show
+
+
+def _watch(layers: "Layers", parts: Parts, server: Server, starting: Starting, show: Callable[[str], None]) -> None:
     """Say where everything stands, until a part fails or somebody interrupts."""
-    announced, told = False, ""
-    with notes.status("The server starts …") as line:
-        while not parts.stop.wait(1.0):
-            if not announced and server.answers():
-                announced = True
-                notes.print(f"[green]✓[/] Open {server.address} · Ctrl-C stops all of it", highlight=False)
-            server.refuse_ended()
-            line.update(layers.status())
-            if layers.said != told:
-                told = layers.said
-                notes.print(f"[dim]{datetime.now(UTC):%H:%M:%S}[/] {told}", highlight=False, soft_wrap=True)
+    told: dict[str, str] = {}
+    while not parts.stop.wait(LOOK_EVERY):
+        server.refuse_ended()
+        if not starting.is_ready(SERVER) and server.answers():
+            starting.ready(SERVER, "answers")
+            notes.print(f"Open {server.address} · Ctrl-C stops all of it", highlight=False)
+        layers.look()
+        for candidate, said in layers.said.items():
+            if told.get(candidate) not in (None, said):  # the first one is told as what has come up
+                notes.print(f"[dim]{datetime.now(UTC):%H:%M:%S}[/] {said}", highlight=False, soft_wrap=True)
+            told[candidate] = said
+        if starting.over:
+            show(layers.status())
     parts.refuse_failure()
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
@@ -95,7 +95,7 @@ def step(
         said = [_seconds(now - begun), place, *estimate.words(now), left(now - begun) if left else ""]
         return [each for each in said if each]
 
-    with _ticking(console, _Line(what, words)), _looking(console, look, told):
+    with ticking(console, _Line(what, words)), _looking(console, look, told):
         yield told
     ending = f" · {place}" if place else ""
     console.print(f"[green]✓[/] {what} [dim]{time.monotonic() - begun:.1f} s{ending}[/]", highlight=False)
@@ -139,15 +139,16 @@ def left_of(count: int, took: Sequence[float], passed: float) -> str:
 
 
 @contextmanager
-def _ticking(console: Console, line: _Line) -> Iterator[None]:
+def ticking(console: Console, line: RenderableType) -> Iterator[Callable[[RenderableType], None]]:
+    """Draw a line again and again, on a terminal; what is yielded puts another in its place."""
     if not console.is_terminal:
-        yield
+        yield lambda _: None
         return
     with Live(
         line, console=console, transient=True, refresh_per_second=TICKS_A_SECOND,
         redirect_stdout=False, redirect_stderr=False,  # what Spark's start prints belongs into its log
-    ):  # fmt: skip
-        yield
+    ) as live:  # fmt: skip
+        yield live.update
 
 
 @contextmanager

@@ -56,6 +56,10 @@ class LogFiles:
             rows = rows.where(F.col("event_time") >= F.lit(first))
         return rows if last is None else rows.where(F.col("event_time") <= F.lit(last))
 
+    def begins_after(self, version: int) -> bool:
+        """Whether no row that counts lies at or before the version."""
+        return position(self.lake, version).seq <= self._skipped()
+
     def _skipped(self) -> int:
         """The last `seq` that does not count."""
         return position(self.lake, self.lake.since - 1).seq if self.lake.since else 0

@@ -30,8 +30,9 @@ from serving.metrics import metrics
 from serving.parameters import Page, Revisions, Rows
 from serving.reader import Reader
 from serving.remembered import Body
-from serving.schemas import Catalogue, Health, History, Problem, Reconciliation, Reconciliations, ResultRows
+from serving.schemas import Catalogue, Health, History, Problem, Reconciliation, Reconciliations, ResultRows, Starting
 from serving.standing import Standing
+from serving.starting import starting
 
 PAGE = Folder(__file__).parent / "page"
 Name = Annotated[str, Path(description="A result by its name, or a version of it: `team_scores@2`", max_length=200)]
@@ -115,6 +116,11 @@ def application(lake: Lake, settings: Settings) -> FastAPI:
     def health() -> dict[str, Any]:
         """Whether the server answers and the lake can be read."""
         return {"status": "ok", "log_version": standing.now()["log"]["version"]}
+
+    @app.get("/starting", response_model=Starting, tags=["operation"])
+    def coming_up() -> dict[str, Any]:
+        """What `parity live` has started, is starting and will start, with the time that each takes."""
+        return starting(lake)
 
     @app.get("/metrics", tags=["operation"], response_model=None, responses={200: {"content": {"text/plain": {}}}})
     def prometheus() -> Response:

@@ -20,6 +20,21 @@ class Health(Schema):
     log_version: int | None
 
 
+class StartingPart(Schema):
+    name: str
+    state: Literal["waiting", "starting", "ready"]
+    said: str
+    """What it waits for, is doing, or has come to."""
+    seconds: float | None
+    """Since it began, or what it took; nothing while it waits."""
+
+
+class Starting(Schema):
+    seconds: float | None
+    """Since `parity live` was started; nothing if no such command is at work on this lake."""
+    parts: list[StartingPart]
+
+
 class Column(Schema):
     name: str
     type: str

@@ -12,7 +12,6 @@ import uvicorn
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings
-from serving.api import application
 from serving.guards import refuse_open_doors
 
 
@@ -24,11 +23,17 @@ def run(lake: Lake, settings: Settings, *, host: str, port: int, listening: Call
     log_file = lake.path / "logs" / "serve.log"
     log_file.parent.mkdir(mode=0o700, exist_ok=True)
     logging.basicConfig(filename=log_file, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    config = uvicorn.Config(
-        application(lake, settings), log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=5
-    )
     # A Ctrl-C is how one stops a server; uvicorn has ended well by then.
     with _bound(host, port) as opened, suppress(KeyboardInterrupt):
+        from serving.api import application  # takes a second, in which a browser waits instead of being refused
+
+        config = uvicorn.Config(
+            application(lake, settings),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=5,
+        )
         shown = f"[{host}]" if ":" in host else host
         listening(f"http://{shown}:{opened.getsockname()[1]}")
         uvicorn.Server(config).run(sockets=[opened])

@@ -58,6 +58,9 @@ def repaired(spark: SparkSession, log: LogFiles, result: Result, settings: Setti
     again = engine and result.window.reopens and open_repairs_before(log.lake, result, of) != 0
     if told is not None and not again and not _may_touch(result, told, of, allowed):
         return None
+    if not engine and log.begins_after(of.previous):
+        # It touches everything, so nothing is searched: the batch layer's computation.
+        return result.computed(result.counted(log.read(spark, of.version), dropped_after))
     arrived = result.counted(log.read(spark, of.version, after=of.previous), dropped_after)
     if engine:
         arrived = arrived.where(result.late(allowed) if of.bound is None else result.window.ended(of.bound))

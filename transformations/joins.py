@@ -23,7 +23,7 @@ from .shape import (
     later,
     of_the_same,
     starts_every,
-    touching_where,
+    touching,
 )
 
 BEYOND = timedelta(milliseconds=1)  # the bound is closed, and event time has no finer step
@@ -63,9 +63,9 @@ class Joined(Shape):
 
     def repaired(self, part: Part, touched: DataFrame, by: Sequence[str], revisions: Revisions) -> DataFrame:
         """A left row is touched by itself and by what follows it within the bound."""
-        at = F.col("touched.at")
-        follows = F.col("row.window_start").between(earlier(at, self.within), at)
-        return touching_where(follows, revisions(of_the_same(part.rows, touched, by)), touched, by)
+        left = F.col("window_start")
+        rows = revisions(of_the_same(part.rows, touched, by))
+        return touching(rows, touched, by, left, later(left, self.within)).where("hit").drop("hit")
 
     def bearing(self, events: DataFrame, keys: DataFrame, by: Sequence[str]) -> DataFrame:
         inside = F.col("event.event_time").between(F.col("key.window_start"), F.col("key.window_end"))

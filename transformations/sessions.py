@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from .durations import milliseconds, written
-from .shape import Part, Revisions, Shape, bearing_where, earlier, later, of_the_same, touching_where
+from .shape import Part, Revisions, Shape, bearing_where, earlier, later, of_the_same, touching
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Session(Shape):
     def repaired(self, part: Part, touched: DataFrame, by: Sequence[str], revisions: Revisions) -> DataFrame:
         """The sessions that hold a touched moment. One that comes near the edge of the part may go on behind it."""
         sessions = revisions(of_the_same(part.rows, touched, by))
-        holds = F.col("touched.at").between(F.col("row.window_start"), F.col("row.window_end"))
-        return touching_where(holds, sessions, touched, by).withColumns(
+        held = touching(sessions, touched, by, F.col("window_start"), F.col("window_end")).where("hit").drop("hit")
+        return held.withColumns(
             {
                 "cut_before": earlier(F.col("window_start"), self.gap) < F.lit(part.first),
                 "cut_after": F.col("window_end") > F.lit(part.last),

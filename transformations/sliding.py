@@ -12,7 +12,7 @@ from typing import ClassVar
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from .shape import Part, Revisions, Shape, bearing_where, earlier, lasts, later, of_the_same, touching_where
+from .shape import Part, Revisions, Shape, bearing_where, earlier, lasts, later, of_the_same, touching
 
 INSTANT = timedelta(milliseconds=1)
 LOOKED_BACK = 60  # sizes, in which the event before is looked for where a difference is explained
@@ -48,21 +48,16 @@ class Sliding(Shape):
     def repaired(self, part: Part, touched: DataFrame, by: Sequence[str], revisions: Revisions) -> DataFrame:
         """The events less than a size after a touched moment, and the one that follows them."""
         order = Window.partitionBy(*by).orderBy("window_end", "event_id")
-        rows = revisions(of_the_same(part.rows, touched, by)).withColumns(
-            {"before_end": F.lag("window_end").over(order), "next_end": F.lead("window_end").over(order)}
+        end, before_end = F.col("window_end"), F.lag("window_end").over(order)
+        rows = revisions(of_the_same(part.rows, touched, by))
+        rows = touching(rows, touched, by, earlier(end, self.size), earlier(end, INSTANT)).withColumns(
+            {
+                "before_hit": F.coalesce(F.lag("hit").over(order), F.lit(False)),
+                "cut_before": before_end.isNull() | (earlier(before_end, self.size) < F.lit(part.first)),
+                "cut_after": F.lead("window_end").over(order).isNull(),
+            }
         )
-        hit = self._reaches(F.col("row.window_end")) | self._reaches(F.col("row.before_end"))
-        unknown_before = F.col("before_end").isNull() | (earlier(F.col("before_end"), self.size) < F.lit(part.first))
-        return (
-            touching_where(hit, rows, touched, by)
-            .withColumns({"cut_before": unknown_before, "cut_after": F.col("next_end").isNull()})
-            .drop("before_end", "next_end")
-        )
-
-    def _reaches(self, end: Column) -> Column:
-        """Whether a window with this end holds the touched moment."""
-        at = F.col("touched.at")
-        return F.coalesce((end > at) & (end <= later(at, self.size)), F.lit(False))
+        return rows.where("hit or before_hit").drop("hit", "before_hit")
 
     def bearing(self, events: DataFrame, keys: DataFrame, by: Sequence[str]) -> DataFrame:
         earliest = earlier(F.col("key.window_start"), LOOKED_BACK * self.size)

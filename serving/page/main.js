@@ -6,6 +6,7 @@ import { comparison, showLayers, watch } from "./layers.js";
 import { showLog } from "./log.js";
 import { freshest, hourOf, leaderboard, windowOf, within } from "./model.js";
 import { poll } from "./polling.js";
+import { keepStarting, showStarting } from "./starting.js";
 import { listen, showTeams } from "./teams.js";
 import { showVerdicts } from "./verdicts.js";
 import { second } from "./words.js";
@@ -26,6 +27,7 @@ async function ifThere(known, version, ask) {
 }
 
 async function look() {
+  keepStarting(await get("/starting"));
   const [standing, { reconciliations }] = await Promise.all([get("/results"), get("/reconciliations", { limit: VERDICTS })]);
   const found = freshest(standing.results, "team_scores");
   const drawn = await game(standing);
@@ -104,6 +106,10 @@ by("token-form").addEventListener("submit", (event) => {
   turn();
 });
 by("again").addEventListener("click", turn);
-setInterval(() => document.hidden || showAges(), 1000);
+setInterval(() => {
+  if (document.hidden) return;
+  showAges();
+  showStarting();
+}, 1000);
 listen();
 watch();

@@ -143,12 +143,12 @@ MUTANTS = [
     ),
     Mutant(
         "a pop does not touch the next one's past", "transformations/sliding.py",
-        ' | self._reaches(F.col("row.before_end"))', "",
+        'rows.where("hit or before_hit")', 'rows.where("hit")',
         ANY_LOG, "hot_minutes",
     ),
     Mutant(
         "a late click touches no offer before it", "transformations/joins.py",
-        "between(earlier(at, self.within), at)\n", "between(at, at)\n",
+        "by, left, later(left, self.within))", "by, left, left)",
         EDGES, "offer_outcomes",
     ),
     # Exactly once

@@ -3,6 +3,8 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -16,6 +18,7 @@ from served import MINUTES, NASTY, declared, lines_of_minutes, serving, small_se
 
 from ingestion.ingest import ingest
 from lakehouse.lake import Lake, create_lake
+from serving.starting import Part, note_starting
 from speed_layer.stream import stream
 
 if TYPE_CHECKING:
@@ -305,6 +308,40 @@ def test_it_asks_for_the_token_that_the_server_wants(driver: "WebDriver", served
         driver.refresh()
         text_within(driver, r"\bLive\b")
         driver.execute_script("sessionStorage.clear()")
+
+
+def test_it_says_from_its_first_answer_what_is_starting_and_no_more_when_all_is_there(
+    driver: "WebDriver", tmp_path: Path
+) -> None:
+    lake, begun_at = create_lake(tmp_path / "lake"), datetime.now(UTC) - timedelta(seconds=9)
+    spark_starts = Part("Spark", "starting", "starts", begun_at.isoformat())
+    waits = Part("Stream of team_scores", said="waits for Spark and for events")
+    note_starting(lake, [Part("Server", "ready", "answers", seconds=1.0), spark_starts, waits], begun_at=begun_at)
+
+    def shown() -> list[list[str]]:
+        rows = driver.execute_script(
+            "return [...document.querySelectorAll('#starting-parts tr')].map("
+            "(row) => [...row.cells].slice(1).map((cell) => cell.innerText.trim()))"
+        )
+        return [list(row) for row in rows]
+
+    with serving(lake.path) as listening:
+        opened(driver, listening)
+        assert "1 of 3 are there after" in only(driver, "#starting-note")
+        server, starts, waiting = shown()
+        assert server == ["Server", "answers", "1 s"]
+        assert starts[:2] == ["Spark", "starts"] and 9 <= int(starts[2].removesuffix(" s")) < 60
+        assert waiting == ["Stream of team_scores", "waits for Spark and for events", ""]
+        until(lambda: shown()[1][2] != starts[2])  # it ticks
+        ready = [replace(each, state="ready", seconds=12.0) for each in (spark_starts, waits)]
+        note_starting(lake, ready, begun_at=begun_at)
+        until(lambda: not driver.find_element("id", "starting").is_displayed())
+        assert driver.get_log("browser") == []
+
+
+def test_a_lake_on_which_nothing_starts_shows_nothing_of_it(driver: "WebDriver", address: str) -> None:
+    opened(driver, address)
+    assert not driver.find_element("id", "starting").is_displayed()
 
 
 def test_an_empty_lake_is_no_fault(driver: "WebDriver", tmp_path: Path) -> None:

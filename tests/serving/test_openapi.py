@@ -19,6 +19,7 @@ PATHS = (
     "/reconciliations/{run}",
     "/health",
     "/metrics",
+    "/starting",
 )
 WRONG = [path for path in PATHS if "{" in path or path == "/reconciliations"]
 """Without parameters there is nothing to get wrong."""
