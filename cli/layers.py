@@ -51,7 +51,7 @@ class Layers:
     stop: threading.Event
     starting: Starting
     said: dict[Candidate, str] = field(default_factory=dict)
-    """The last verdicts, of the stream and of the control, in half a sentence each."""
+    """What the last verdicts say of the stream and of the control."""
     _spark: SparkSession | None = None
     _started: threading.Event = field(default_factory=threading.Event)
     _controlled: threading.Event = field(default_factory=threading.Event)
@@ -162,11 +162,10 @@ class Layers:
 
 
 def judged(verdict: Verdict) -> str:
-    """A verdict in half a sentence."""
-    who = "stream" if verdict.candidate == "kappa" else "control"
+    """What a verdict on a layer says of it against batch."""
     compared, differing = (sum(getattr(each, name) for each in verdict.results) for name in ("compared", "differing"))
     how = {
-        "agree": f"agrees with batch in all {compared:,} settled keys",
-        "differ": f"differs from batch in {differing:,} of {compared:,} settled keys",
+        "agree": f"agrees in all {compared:,} settled keys",
+        "differ": f"differs in {differing:,} of {compared:,} settled keys",
     }
-    return f"{who} {how.get(verdict.status, f'has too few settled keys to compare: {not_judged(verdict)}')}"
+    return how.get(verdict.status, f"has too few settled keys to compare: {not_judged(verdict)}")

@@ -23,7 +23,7 @@ from cli.fresh import at_work, fresh
 from cli.options import ConfigOption, duration
 from cli.parts import Parts, interrupted_by_signals
 from cli.server import Server, serving
-from cli.starting import SERVER, SIMULATOR, Starting, parts_of
+from cli.starting import SERVER, SIMULATOR, VERDICTS, Starting, parts_of
 from cli.steps import ticking
 
 if TYPE_CHECKING:
@@ -86,17 +86,8 @@ def live(
                 with _shown(starting) as show:
                     parts = Parts()
                     held.callback(parts.stop.set)
-                    starting.begins(SIMULATOR, f"plays {back} minutes")
                     landing = made.path / "landing"
-
-                    def played(seconds: float) -> bool:
-                        starting.ready(SIMULATOR, f"{back} minutes were played, {rate:g} events a second land now")
-                        return parts.stop.wait(seconds)
-
-                    from simulator import feed
-
-                    playing = partial(feed, landing, rate=rate, back=timedelta(minutes=back), seed=seed)
-                    parts.start("simulator", partial(playing, clock=partial(datetime.now, UTC), wait=played))
+                    _play(parts, starting, landing, rate=rate, back=back, seed=seed)
                     from cli.layers import Layers
                     from lakehouse.session import end_spark
 
@@ -116,6 +107,19 @@ def live(
                 with step("Stop all of it"):
                     held.close()
         notes.print(f"Stopped. `parity status --lake {lake}` tells what is there.", highlight=False, soft_wrap=True)
+
+
+def _play(parts: Parts, starting: Starting, landing: Path, *, rate: float, back: int, seed: int) -> None:
+    """Let the game begin, and go on."""
+    from simulator import feed
+
+    def wait(seconds: float) -> bool:
+        starting.ready(SIMULATOR, f"{back} minutes were played, {rate:g} events a second land now")
+        return parts.stop.wait(seconds)
+
+    starting.begins(SIMULATOR, f"plays {back} minutes")
+    clock, played = partial(datetime.now, UTC), timedelta(minutes=back)
+    parts.start("simulator", partial(feed, landing, rate=rate, back=played, seed=seed, clock=clock, wait=wait))
 
 
 @contextmanager
@@ -142,7 +146,8 @@ def _watch(layers: "Layers", parts: Parts, server: Server, starting: Starting, s
         layers.look()
         for candidate, said in layers.said.items():
             if told.get(candidate) not in (None, said):  # the first one is told as what has come up
-                notes.print(f"[dim]{datetime.now(UTC):%H:%M:%S}[/] {said}", highlight=False, soft_wrap=True)
+                line = f"[dim]{datetime.now(UTC):%H:%M:%S}[/] {VERDICTS[candidate]}: {said}"
+                notes.print(line, highlight=False, soft_wrap=True)
             told[candidate] = said
         if starting.over:
             show(layers.status())

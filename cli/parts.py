@@ -58,38 +58,18 @@ class Parts:
             raise PartFailed(f"The {name} failed, so everything was stopped. {said}") from error
 
 
-class Interrupts:
-    """SIGINT and SIGTERM interrupt the main thread, once: while that is wound up, a second one changes nothing."""
+@contextmanager
+def interrupted_by_signals() -> Iterator[None]:
+    """Let the first SIGINT or SIGTERM interrupt what is done inside. While that is wound up, a second one changes nothing."""
 
-    def __init__(self) -> None:
-        self._held = self._asked = False
-
-    def interrupt(self, _number: int, _frame: object) -> None:
+    def interrupt(_number: int, _frame: object) -> None:
         for each in (SIGINT, SIGTERM):
             signal(each, SIG_IGN)
-        if not self._held:
-            raise KeyboardInterrupt
-        self._asked = True
+        raise KeyboardInterrupt
 
-    @contextmanager
-    def held_back(self) -> Iterator[None]:
-        """Let an interrupt wait until what is done inside is complete."""
-        self._held = True
-        try:
-            yield
-        finally:
-            self._held = False
-        if self._asked:
-            raise KeyboardInterrupt
-
-
-@contextmanager
-def interrupted_by_signals() -> Iterator[Interrupts]:
-    """Let the first SIGINT or SIGTERM interrupt what is done inside."""
-    interrupts = Interrupts()
-    before = [(each, signal(each, interrupts.interrupt)) for each in (SIGINT, SIGTERM)]
+    before = [(each, signal(each, interrupt)) for each in (SIGINT, SIGTERM)]
     try:
-        yield interrupts
+        yield
     finally:
         for each, handler in before:
             signal(each, SIG_IGN if handler is None else handler)

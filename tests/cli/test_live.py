@@ -1,5 +1,6 @@
 """`parity live` as a process: everything moves, a signal stops all of it, and what it left agrees."""
 
+import json
 import signal
 import socket
 import subprocess
@@ -30,6 +31,10 @@ from reconciliation.reconcile import reconcile
 from transformations.catalogue import catalogue
 
 LONGEST = 240.0
+PARTS = [
+    "Server", "Simulator", "Ingestion", "Spark", "Stream of team_scores",
+    "Batch layer", "Verdict on the stream", "Control", "Verdict on the control",
+]  # fmt: skip
 
 
 def free_port() -> int:
@@ -91,6 +96,12 @@ def living(lake: Path, *options: str) -> Iterator[Live]:
             process.communicate()
 
 
+def coming_up(port: int) -> dict[str, str]:
+    """The parts that the server tells of, each with its state."""
+    with urlopen(f"http://127.0.0.1:{port}/starting", timeout=30) as answer:
+        return {each["name"]: each["state"] for each in json.load(answer)["parts"]}
+
+
 def reached(ready: Callable[[], bool]) -> Callable[[], bool]:
     """Whether it is so by now; what is not there yet is not."""
 
@@ -108,6 +119,11 @@ def test_everything_moves_until_ctrl_c_and_what_it_left_agrees(spark: SparkSessi
     options = ("--rate", "20", "--back", "5", "--port", str(port), "--batch-every", "5 seconds")
     with living(home, *options, "--result", "team_scores") as live:
         team_scores = catalogue()["team_scores"]
+        live.until(reached(lambda: bool(coming_up(port))))
+        first_seen = coming_up(port)
+        assert list(first_seen) == PARTS
+        assert first_seen["Spark"] != "ready", "the page answers before there is a JVM to wait for"
+        assert first_seen["Verdict on the control"] == "waiting"
         live.until(reached(lambda: boundary(open_lake(home), team_scores).log_version > 0))
         first = position(open_lake(home)).seq
         assert first > 1_000
@@ -115,8 +131,13 @@ def test_everything_moves_until_ctrl_c_and_what_it_left_agrees(spark: SparkSessi
         live.until(reached(lambda: newest(open_lake(home), RECONCILIATIONS) > 0))
         with urlopen(f"http://127.0.0.1:{port}/health", timeout=30) as answer:
             assert answer.status == 200
+        live.until(reached(lambda: set(coming_up(port).values()) == {"ready"}))
         said = live.stopped_by(signal.SIGINT)
     lake = open_lake(home)
+    for name in PARTS:
+        assert said.count(f"✓ {name}: ") == 1, said
+    assert said.index("Verdict on the stream: agrees in all") < said.index("Verdict on the control: differs in")
+    assert not (home / "starting.json").exists()
     assert f"Open http://127.0.0.1:{port}" in said and "Stopped." in said
     assert "Traceback" not in said
     assert lake.has(CONTROL)

@@ -68,14 +68,6 @@ def test_the_first_signal_interrupts_and_a_second_one_does_not(number: signal.Si
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_an_interrupt_that_is_held_back_comes_when_the_work_is_complete() -> None:
-    done = []
-    with interrupted_by_signals() as interrupts, pytest.raises(KeyboardInterrupt), interrupts.held_back():
-        os.kill(os.getpid(), signal.SIGINT)
-        done.append("all of it")
-    assert done == ["all of it"]
-
-
 def test_a_directory_of_the_same_command_is_cleared(tmp_path: Path) -> None:
     made = fresh(tmp_path / "live", command="live")
     (made.path / "landing").mkdir()

@@ -5,6 +5,7 @@ import io
 import re
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def test_how_much_is_done_is_shown_whether_it_is_told_or_looked_for() -> None:
 
 def test_what_cannot_be_looked_at_yet_is_no_failure_of_the_step() -> None:
     console, shown = terminal()
-    asked = []
+    asked: list[int] = []
 
     def look() -> tuple[int, int]:
         asked.append(1)
@@ -78,12 +79,18 @@ def test_a_sentence_that_is_too_long_gives_way_to_the_seconds_on_80_columns() ->
     assert all(len(frame) <= WIDTH for frame in frames(shown))
 
 
-def test_without_a_terminal_each_step_is_one_line_without_control_codes() -> None:
+def test_without_a_terminal_each_step_is_one_line_without_control_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.steps.LOOKED_EVERY", 0.01)
     shown = io.StringIO()
     steps = Steps(Console(file=shown, width=WIDTH), 2)
-    asked = []
-    with steps("Simulate", look=lambda: (len(asked), asked.append(1) or 1)):
-        pass
+    asked: list[int] = []
+
+    def look() -> tuple[int, int]:
+        asked.append(1)
+        return 1, 2
+
+    with steps("Simulate", look=look):
+        threading.Event().wait(0.3)
     with steps("Ingest"):
         pass
     assert re.fullmatch(r"✓ Simulate 0\.\d s · step 1 of 2\n✓ Ingest 0\.\d s · step 2 of 2\n", shown.getvalue())
