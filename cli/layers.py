@@ -54,6 +54,7 @@ class Layers:
     """What the last verdicts say of the stream and of the control."""
     _spark: SparkSession | None = None
     _started: threading.Event = field(default_factory=threading.Event)
+    _judged: threading.Event = field(default_factory=threading.Event)
     _controlled: threading.Event = field(default_factory=threading.Event)
 
     def ingestion(self) -> None:
@@ -77,7 +78,7 @@ class Layers:
 
     def control(self) -> None:
         """A round of the control."""
-        if not self._wait(lambda: "kappa" in self.said):
+        if not self._wait(self._judged.is_set):
             return
         self.starting.begins(CONTROL, "reads all arrivals")
         legacy(self._round(), self.lake, self.settings, answers=controlled(self.results))
@@ -89,12 +90,16 @@ class Layers:
         if not self._wait(lambda: self._reached() is not None):
             return
         spark = self._round()
-        for result in self.results:
+        for place, result in enumerate(self.results):
             self.starting.begins(BATCH, f"computes {result.name}")
             with suppress(GoesBack):  # somebody computed it meanwhile, at a later version of the log
                 recompute(spark, self.lake, result, self.settings)
+            if place == 0 < len(self.results) - 1 and "kappa" not in self.said:
+                self.starting.begins(BATCH, f"has computed {result.name}")
+                self._judge(spark, [result], "kappa")  # nobody waits for the first verdict until all are computed
         self.starting.ready(BATCH, "has computed all")
         self._judge(spark, self.results, "kappa")
+        self._judged.set()
         if self._wait(self._controlled.is_set):
             self._judge(spark, controlled(self.results), "legacy")
 
@@ -164,8 +169,10 @@ class Layers:
 def judged(verdict: Verdict) -> str:
     """What a verdict on a layer says of it against batch."""
     compared, differing = (sum(getattr(each, name) for each in verdict.results) for name in ("compared", "differing"))
+    names = [each.result for each in verdict.results]
+    of = names[0] if len(names) == 1 else f"{len(names)} results"
     how = {
-        "agree": f"agrees in all {compared:,} settled keys",
-        "differ": f"differs in {differing:,} of {compared:,} settled keys",
+        "agree": f"agrees in all {compared:,} settled keys of {of}",
+        "differ": f"differs in {differing:,} of {compared:,} settled keys of {of}",
     }
     return how.get(verdict.status, f"has too few settled keys to compare: {not_judged(verdict)}")

@@ -28,7 +28,7 @@ def parts_of(results: Sequence[str], *, stream_only: bool) -> dict[str, str]:
     compared = {
         BATCH: "waits for the stream",
         VERDICTS["kappa"]: "waits for the batch layer",
-        CONTROL: "waits for the verdict on the stream",
+        CONTROL: "waits for the verdict on all of the stream",
         VERDICTS["legacy"]: "waits for the control",
     }
     streams = {stream_of(result): "waits for Spark and for events" for result in results}
@@ -56,14 +56,14 @@ class Starting:
                 self._told(replace(part, state="starting", said=said, begun_at=at))
 
     def ready(self, name: str, said: str) -> None:
-        """What a part has come to, the first time."""
+        """What a part has come to, the first time; the terminal says how long after the start."""
         with self._lock:
             part = self._parts.get(name)
             if part is None or part.state == "ready":
                 return
             took = 0.0 if part.begun_at is None else _since(part.begun_at).total_seconds()
             self._told(replace(part, state="ready", said=said, seconds=round(took, 1)))
-            line = f"[green]✓[/] {plain(name)}: {plain(said)} [dim]{took:.1f} s, at {self._passed():.0f} s[/]"
+            line = f"[green]✓[/] [dim]{self._passed():3.0f} s[/] {plain(name)}: {plain(said)}"
             self._console.print(line, highlight=False, soft_wrap=True)
 
     def is_ready(self, name: str) -> bool:

@@ -1,5 +1,6 @@
 // How old the freshest result of each layer is: a figure that ticks between two answers, and the last minutes as a line.
 import { by, el, fill, svg, table, text, under } from "./dom.js";
+import { isStarting } from "./starting.js";
 import { LAYERS, lasting, second } from "./words.js";
 
 const KEPT = 600_000; // ten minutes
@@ -37,7 +38,7 @@ export function showAges() {
     const mine = found[layer];
     text(part.querySelector("b"), mine ? lasting(mine.age_seconds + passed) : "–");
     part.dataset.seconds = mine ? mine.age_seconds : "";
-    text(part.querySelector("p"), mine ? `log version ${mine.log_version}` : NONE[layer]);
+    text(part.querySelector("p"), mine ? `log version ${mine.log_version}` : isStarting() ? "Not yet." : NONE[layer]);
     part.querySelector("svg").replaceChildren(mine ? trace(layer, span, highest) : "");
   }
   text(by("age-note"), note(passed, span, highest));

@@ -30,12 +30,12 @@ async function look() {
   keepStarting(await get("/starting"));
   const [standing, { reconciliations }] = await Promise.all([get("/results"), get("/reconciliations", { limit: VERDICTS })]);
   const found = freshest(standing.results, "team_scores");
-  const drawn = await game(standing);
   by("token-form").hidden = true;
   by("parts").hidden = false;
   keepAges(found);
   showLog(standing.log, found);
   showVerdicts(reconciliations);
+  const drawn = await game(standing);
   showTeams(drawn.board, drawn.missing);
   showLayers(drawn.layers, drawn.missing);
 }

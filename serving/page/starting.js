@@ -13,13 +13,16 @@ export function keepStarting(answer) {
   showStarting();
 }
 
+const coming = () => (found?.parts ?? []).filter((each) => each.state !== "ready").length;
+
+export const isStarting = () => coming() > 0;
+
 export function showStarting() {
-  const parts = found?.parts ?? [];
-  const coming = parts.filter((each) => each.state !== "ready");
-  by("starting").hidden = !coming.length;
-  if (!coming.length) return;
+  by("starting").hidden = !isStarting();
+  if (!isStarting()) return;
+  const { parts } = found;
   const passed = (performance.now() - since) / 1000;
-  text(by("starting-note"), `${parts.length - coming.length} of ${parts.length} are there after ${lasting(found.seconds + passed)}. What is below fills as they come.`);
+  text(by("starting-note"), `${parts.length - coming()} of ${parts.length} are there after ${lasting(found.seconds + passed)}. What is below fills as they come.`);
   fill(by("starting-parts"), el("tbody", null, parts.map((each) => row(each, each.state === "starting" ? passed : 0))));
 }
 

@@ -17,6 +17,7 @@ export function showVerdicts(verdicts) {
 function large(verdict) {
   const { status, compared, equal, differing, unexplained } = verdict;
   const control = verdict.candidate === "legacy";
+  const of = verdict.results.length === 1 ? ` of ${verdict.results[0].result}` : "";
   const said = {
     agree: `equal in all ${count(compared, "settled key")}`,
     differ: `equal in ${number(equal)} of ${count(compared, "settled key")}, ${number(differing)} differ, ${number(unexplained)} without a cause`,
@@ -26,7 +27,7 @@ function large(verdict) {
   const good = control ? status === "differ" && unexplained === 0 : status === "agree";
   return el("p", { class: `large ${status === "could not compare" ? "unsure" : good ? "good" : "bad"}`, "data-candidate": verdict.candidate },
     el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[status] ?? "?"),
-    el("span", null, el("b", null, heading(verdict)), el("span", null, ` ${said}.`)));
+    el("span", null, el("b", null, heading(verdict)), el("span", null, ` ${said}${of}.`)));
 }
 
 const heading = ({ candidate, status }) => {

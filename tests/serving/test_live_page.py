@@ -329,6 +329,7 @@ def test_it_says_from_its_first_answer_what_is_starting_and_no_more_when_all_is_
         opened(driver, listening)
         assert driver.find_element("id", "starting").is_displayed()
         assert "1 of 3 are there after" in only(driver, "#starting-note")
+        assert texts(driver, ".age p") == ["Not yet."] * 3
         server, starts, waiting = shown()
         assert server == ["Server", "answers", "1 s"]
         assert starts[:2] == ["Spark", "starts"] and 9 <= int(starts[2].removesuffix(" s")) < 60
