@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.console import answers, notes, told_errors
+from cli.console import answers, notes, numbered, step, told_errors
 from cli.fresh import at_work, fresh
 from cli.parts import interrupted_by_signals
 
@@ -53,9 +53,15 @@ def chaos(
         answers.print(f"Seed {seed}. To repeat it: {' '.join(repeat)}", highlight=False, soft_wrap=True)
         try:
             with at_work(made.path, command="chaos"):
-                for each in rounds_of(made, order, seed=seed, minutes=minutes, say=_note):
+                going = rounds_of(made, order, seed=seed, minutes=minutes, say=_note)
+                round_of = numbered(len(order)).alike(len(order))
+                for each in order:
+                    with round_of(each.name):
+                        ended = next(going)
                     done += 1
-                    answers.print(_told(each), highlight=False, soft_wrap=True)
+                    answers.print(_told(ended), highlight=False, soft_wrap=True)
+                with step("Stop all of it"):
+                    list(going)
         except Violation as violation:
             broken = violation
     if broken is not None:

@@ -1,0 +1,34 @@
+"""`parity chaos` tells of each round while it runs; what it strikes is tested in tests/chaos."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from typed import parity
+
+FAULTS = ("kill-stream-after-sink", "compaction")
+
+
+def test_each_round_is_a_step_and_the_end_of_the_last_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = []
+
+    def rounds(_lake: object, order: Sequence[Any], **_: object) -> Iterator[SimpleNamespace]:
+        proof = SimpleNamespace(equal=1, log_version=1, landed=1, accepted=1, duplicate=0, quarantined=0)
+        for number, fault in enumerate(order, start=1):
+            yield SimpleNamespace(
+                number=number, fault=fault.name, said="it was killed", struck_after=1.0, recovered_in=1.0, proof=proof
+            )
+        ended.append("what was at work is stopped, and the reader is asked")
+
+    monkeypatch.setattr("chaos.run.chaos", rounds)
+    done = parity("chaos", "--lake", tmp_path / "lake", *(part for name in FAULTS for part in ("--fault", name)))
+    assert done.exit_code == 0, done.output
+    first, second, last = done.stderr.splitlines()
+    assert first.startswith("✓ kill-stream-after-sink 0.") and first.endswith("step 1 of 2")
+    assert second.startswith("✓ compaction 0.") and second.endswith("step 2 of 2")
+    assert last.startswith("✓ Stop all of it")
+    assert "2 faults in " in done.stdout and ended
