@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from lakehouse.appends import FEW, Appender
 from lakehouse.batches import (
     BATCH_STAMPS,
     Coverage,
@@ -34,6 +35,9 @@ from lakehouse.settings import Settings
 from lakehouse.tables import create_table, replace
 from lakehouse.terms import agree_on_settings, at_log, refuse_other_settings, settings_fingerprint
 from transformations.result import Result
+
+STATISTICS = ("window_start",)
+"""The columns by which readers of a batch table skip files."""
 
 
 def refuse_any(
@@ -70,13 +74,12 @@ def recompute(
     version = run.log_version
     agree_on_settings(lake, result, settings)
     create_table(
-        spark,
         lake,
         batch_name(result),
         batch_schema(result),
         horizon=settings.retention.horizon,
         append_only=False,
-        statistics=("window_start",),
+        statistics=STATISTICS,
     )
     fingerprint = result_fingerprint(result)
     keep_code(lake, fingerprint)
@@ -99,14 +102,28 @@ def recompute(
         )
         named = dict(zip(BATCH_STAMPS, stamps, strict=True))
         computed = result.of(events).where(interval.holds(F.col("window_start")))
-        rows = computed.withColumns(named).select(*batch_schema(result).names).persist()
+        rows = computed.withColumns(named).select(*batch_schema(result).names)
         failpoint(spark, "recompute.begun", result.name, 0)
-        cost.rows_written = rows.count()
-        failpoint(spark, "recompute.computed", result.name, 0)
-        replace(spark, lake, batch_name(result), rows, where=interval.predicate, metadata=said)
+        if interval == Interval():
+            cost.rows_read = run.seq - position(lake, lake.since - 1).seq
+            cost.rows_written = Appender(
+                lake, batch_name(result), statistics=STATISTICS, counted=("fingerprint",)
+            ).append(
+                rows,
+                few=run.seq <= FEW,
+                transaction=None,
+                metadata=lambda _: said(),
+                written=lambda: failpoint(spark, "recompute.computed", result.name, 0),
+                mode="overwrite",
+            )
+        else:
+            rows = rows.persist()
+            cost.rows_written = rows.count()
+            failpoint(spark, "recompute.computed", result.name, 0)
+            replace(spark, lake, batch_name(result), rows, where=interval.predicate, metadata=said)
+            rows.unpersist()
+            cost.rows_read = events.count()
         failpoint(spark, "recompute.replaced", result.name, 0)
-        rows.unpersist()
-        cost.rows_read = events.count()
     return version
 
 

@@ -10,7 +10,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -60,29 +60,31 @@ class Appender:
         metadata: Callable[[Counts], Mapping[str, Any]],
         check: Callable[[], None] = lambda: None,
         written: Callable[[], None] = lambda: None,
+        mode: Literal["append", "overwrite"] = "append",
     ) -> int:
-        """Append `rows` in one commit; a second append of the same transaction changes nothing. Returns how many were.
+        """Append `rows` in one commit, or put them in the place of all that are there. Returns how many were written.
 
-        One file a commit: a reader's micro-batch never splits a commit then. `written` is called when the file is there and
-        nothing is visible, `check` under the table's lock.
+        A second append of the same transaction changes nothing. One file a commit: a reader's micro-batch never splits a
+        commit then. `written` is called when the file is there and nothing is visible, `check` and `metadata` under the table's
+        lock.
         """
         file, counts = self._collected(rows) if few else self._staged(rows)
         written()
-        properties = CommitProperties(
-            {"userMetadata": json.dumps(metadata(counts))},
-            max_commit_retries=0,
-            app_transactions=None
-            if transaction is None
-            else [TableTransaction(transaction.app_id, transaction.number)],
-        )
         with exclusive_here(self._lake.lock_file(self._name), wait=True):
             refuse_torn(self._lake, self._name)
             check()
+            properties = CommitProperties(
+                {"userMetadata": json.dumps(metadata(counts))},
+                max_commit_retries=0,
+                app_transactions=None
+                if transaction is None
+                else [TableTransaction(transaction.app_id, transaction.number)],
+            )
             if transaction is not None and self.has(transaction):
                 return 0
             self._table.update_incremental()
             self._table.create_write_transaction(
-                [] if file is None else [file], "append", self._table.schema(), commit_properties=properties
+                [] if file is None else [file], mode, self._table.schema(), commit_properties=properties
             )
         return sum(counts.values())
 

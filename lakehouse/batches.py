@@ -18,7 +18,7 @@ from lakehouse.commits import commits
 from lakehouse.errors import GoesBack, NothingToCompare, ParityError
 from lakehouse.lake import Lake
 from lakehouse.log import Position
-from lakehouse.tables import read_table
+from lakehouse.table_files import read_files
 from transformations.durations import from_millis, iso, to_millis
 from transformations.result import Result
 
@@ -201,7 +201,7 @@ def computed(lake: Lake, result: Result) -> list[Coverage]:
 
 def read_batch(spark: SparkSession, lake: Lake, result: Result, covered: Sequence[Coverage]) -> DataFrame:
     """The batch layer's answer as the newest run in `covered` left it: a recompute that ends meanwhile does not show."""
-    return read_table(spark, lake, batch_name(result), version=covered[0].table_version)
+    return read_files(spark, lake, batch_name(result), version=covered[0].table_version)
 
 
 def computed_at(covered: Sequence[Coverage], window_start: Column) -> Column:

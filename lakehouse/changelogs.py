@@ -12,7 +12,7 @@ from lakehouse.identity import Epoch, live_epoch
 from lakehouse.identity import changelog_name as changelog_name  # the table's name is known there, and asked for here
 from lakehouse.lake import Lake
 from lakehouse.log import position
-from lakehouse.tables import read_table
+from lakehouse.table_files import read_files
 from transformations.changelog import kappa_view, written_until
 from transformations.durations import from_millis
 from transformations.result import Result
@@ -119,7 +119,7 @@ def folded_until(lake: Lake, result: Result, epoch: int) -> int | None:
 def read_changelog(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:
     """The revisions up to a boundary; where the table has been maintained since, without what came later."""
     kept = lasting(lake, changelog_name(result), at.table_version)
-    revisions = read_table(spark, lake, changelog_name(result), version=kept)
+    revisions = read_files(spark, lake, changelog_name(result), version=kept)
     if kept == at.table_version:
         return revisions
     return revisions.where(written_until(at.epoch, at.batch))

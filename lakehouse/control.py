@@ -12,7 +12,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 from lakehouse.commits import commits
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
-from lakehouse.tables import read_table
+from lakehouse.table_files import read_files
 from transformations.columns import column_type
 from transformations.kinds import fields
 from transformations.result import Result
@@ -72,7 +72,7 @@ def answer_boundary(lake: Lake, result: Result) -> ControlBoundary:
 
 
 def read_arrivals(spark: SparkSession, lake: Lake, at: ControlBoundary) -> DataFrame:
-    return read_table(spark, lake, CONTROL, version=at.table_version)
+    return read_files(spark, lake, CONTROL, version=at.table_version)
 
 
 def read_legacy(spark: SparkSession, lake: Lake, result: Result, at: ControlBoundary) -> DataFrame:

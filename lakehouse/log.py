@@ -25,6 +25,7 @@ from lakehouse.commits import additions, commits, is_cleaned, lasting
 from lakehouse.commits import newest as newest_commit
 from lakehouse.errors import Forgotten, LogCompacted, NothingToCompare, ParityError, PositionForgotten
 from lakehouse.lake import Lake
+from lakehouse.table_files import read_files
 from lakehouse.tables import read_table
 from transformations.durations import from_millis, to_millis
 
@@ -72,17 +73,20 @@ def position(lake: Lake, version: int | None = None) -> Position:
     return Position(**{**own, "high_water": None if mark is None else from_millis(mark)})
 
 
-def arrivals_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
-    """Every row as of `version`; where the table was compacted since, those rows in the files of now."""
+def arrivals_at(spark: SparkSession, lake: Lake, version: int, *, whole: bool = False) -> DataFrame:
+    """Every row as of `version`; where the table was compacted since, those rows in the files of now.
+
+    Who wants the `whole` of it is spared the jobs by which Delta finds the files of a part.
+    """
     table = lake.of_log(ARRIVALS)
     kept = lasting(lake, table, version)
-    rows = read_table(spark, lake, table, version=kept)
+    rows = (read_files if whole else read_table)(spark, lake, table, version=kept)
     return rows if kept == version else rows.where(F.col("arrival") <= position(lake, version).arrivals)
 
 
-def log_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
+def log_at(spark: SparkSession, lake: Lake, version: int, *, whole: bool = False) -> DataFrame:
     """The rows of the log that count, as of `version`."""
-    log = events(arrivals_at(spark, lake, version))
+    log = events(arrivals_at(spark, lake, version, whole=whole))
     return log.where(F.col("seq") > position(lake, lake.since - 1).seq) if lake.since else log
 
 
@@ -93,12 +97,12 @@ def events(arrivals: DataFrame) -> DataFrame:
 
 def duplicates_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
     """The copies of events that had arrived when the log had this version."""
-    return arrivals_at(spark, lake, version).where(F.col("fate") == DUPLICATE).select(*DUPLICATE_COLUMNS)
+    return arrivals_at(spark, lake, version, whole=True).where(F.col("fate") == DUPLICATE).select(*DUPLICATE_COLUMNS)
 
 
 def quarantine_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
     """The lines that were quarantined when the log had this version, those too that were accepted since."""
-    return arrivals_at(spark, lake, version).where(F.col("fate") == QUARANTINED).select(*QUARANTINE_COLUMNS)
+    return arrivals_at(spark, lake, version, whole=True).where(F.col("fate") == QUARANTINED).select(*QUARANTINE_COLUMNS)
 
 
 def waiting(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
@@ -107,7 +111,7 @@ def waiting(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
     if not position(lake, version).requeued:
         return lines
     origin = ["batch", "file", "line"]
-    taken = arrivals_at(spark, lake, version).where("requeued").select(*origin)
+    taken = arrivals_at(spark, lake, version, whole=True).where("requeued").select(*origin)
     return lines.join(F.broadcast(taken), origin, "left_anti")
 
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from delta.tables import DeltaTable
+from deltalake import DeltaTable, Schema
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from lakehouse.commits import refuse_torn
 from lakehouse.lake import Lake
-from lakehouse.locks import exclusive
+from lakehouse.locks import exclusive, exclusive_here
 from transformations.durations import milliseconds
 
 
@@ -26,7 +26,6 @@ class Transaction:
 
 
 def create_table(
-    spark: SparkSession,
     lake: Lake,
     name: str,
     schema: StructType,
@@ -36,13 +35,10 @@ def create_table(
     statistics: tuple[str, ...] = (),
 ) -> None:
     """Make the table unless it is there. Two writers on an empty path would end in a ProtocolChangedException."""
-    if lake.has(name):
-        return
-    with exclusive(spark, lake.lock_file(name), wait=True):
-        table = DeltaTable.createIfNotExists(spark).location(lake.table(name)).addColumns(schema)
-        for key, value in properties(horizon, append_only=append_only, statistics=statistics).items():
-            table = table.property(key, value)
-        table.execute()
+    with exclusive_here(lake.lock_file(name), wait=True):
+        if not lake.has(name):
+            told = properties(horizon, append_only=append_only, statistics=statistics)
+            DeltaTable.create(lake.table(name), Schema.from_json(schema.json()), configuration=told)
 
 
 def properties(horizon: timedelta, *, append_only: bool, statistics: tuple[str, ...]) -> dict[str, str]:

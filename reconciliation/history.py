@@ -38,6 +38,6 @@ def keep(spark: SparkSession, lake: Lake, verdict: Verdict, settings: Settings) 
         # In this order: a reader without the lock who sees a verdict finds its differences.
         for name, content in ((DIFFERENCES, differences), (RECONCILIATIONS, rows)):
             found = spark.createDataFrame(content, SCHEMAS[name])
-            create_table(spark, lake, name, found.schema, horizon=settings.retention.horizon)
+            create_table(lake, name, found.schema, horizon=settings.retention.horizon)
             if content:
                 append(spark, lake, name, found, transaction=None)

@@ -44,7 +44,7 @@ def legacy(
         exclusive(spark, lake.lock_file("legacy"), wait=False),
         measured(spark, lake, "legacy", []) as cost,
     ):
-        create_table(spark, lake, CONTROL, CONTROL_SCHEMA, horizon=settings.retention.horizon)
+        create_table(lake, CONTROL, CONTROL_SCHEMA, horizon=settings.retention.horizon)
         since = next((said["log_version"] + 1 for said in commits(lake, CONTROL)), 0)
         refuse_compacted(lake, "The control", since=since, instead="It cannot begin later; a new lake can have it.")
 
@@ -60,7 +60,7 @@ def legacy(
 def write_answer(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> None:
     """The answer of the control to one result, for readers without Spark; they see the one before until it is whole."""
     name, at = legacy_name(result), control_boundary(lake)
-    create_table(spark, lake, name, result.schema, horizon=settings.retention.horizon, append_only=False)
+    create_table(lake, name, result.schema, horizon=settings.retention.horizon, append_only=False)
     said = {"log_version": at.log_version}
     replace(spark, lake, name, read_legacy(spark, lake, result, at), where="true", metadata=lambda: said)
 

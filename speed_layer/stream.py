@@ -125,7 +125,6 @@ def create_changelog(spark: SparkSession, lake: Lake, result: Result, settings: 
     """Make the table of a version, with what it is computed with noted, and the code kept."""
     agree_on_settings(lake, result, settings)
     create_table(
-        spark,
         lake,
         changelog_name(result),
         changelog_schema(result),

@@ -86,7 +86,7 @@ def test_a_second_process_is_refused_at_once_until_the_holder_is_killed(spark: S
 @pytest.mark.timeout(1500)
 def test_two_processes_with_60_appends_each_lose_nothing(spark: SparkSession, lake: Lake) -> None:
     schema = StructType([StructField("id", LongType())])
-    create_table(spark, lake, "numbers", schema, horizon=timedelta(days=1))
+    create_table(lake, "numbers", schema, horizon=timedelta(days=1))
     appender = str(HERE / "appender.py")
     writers = {first: started(appender, str(lake.path), "numbers", str(first), str(APPENDS)) for first in (0, 1000)}
     try:
