@@ -27,7 +27,7 @@ from lakehouse.lake import Lake
 KILLED_BATCH = 1
 KILLED_RESULTS = ("hot_minutes", "player_sessions", "team_scores")  # of each way to stream and to tell a result
 FILES, FIRST_FILES = 48, KILLED_BATCH + 1
-# A commit of the log is a micro-batch: enough to have a small one to be killed in, few enough to be quick.
+# A commit of the log is a micro-batch in the processes that are killed. Elsewhere a micro-batch takes all that there is.
 CUT = {"PARITY_STREAM__COMMITS_PER_BATCH": "1"}
 BESIDE_RECOMPUTE = 10
 """The steps of the demo, but for those that recompute a result."""
@@ -48,8 +48,6 @@ def demo(
 
     with told_errors(lake / "logs" / "spark.log"):
         begun = time.monotonic()
-        for name, value in CUT.items():
-            os.environ.setdefault(name, value)
         settings = settings_from(config)
         results = results_from(settings, result)
         killed = [each.name for each in results if each.name in KILLED_RESULTS] or [results[0].name]
@@ -122,7 +120,7 @@ def _killed(lake: Lake, failpoint: str, *command: str, config: Path | None) -> N
     # A session of its own: a Ctrl-C reaches the demo, which ends the child itself.
     child = subprocess.Popen(
         [sys.executable, "-m", "cli.main", *command, "--lake", str(lake.path), *given],
-        env={**os.environ, "PARITY_FAILPOINT": failpoint, "JDK_JAVA_OPTIONS": SHORT_LIVED},
+        env={**os.environ, **CUT, "PARITY_FAILPOINT": failpoint, "JDK_JAVA_OPTIONS": SHORT_LIVED},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,

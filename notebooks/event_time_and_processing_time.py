@@ -314,11 +314,11 @@ history = histories["one phone in the subway"]
 labels = [f"{row.revision}<br>{row.bubbles:,}" for row in history.itertuples()]
 bar = go.Bar(x=[f"received until {at}" for at in history["received_until"]], y=history["bubbles"], text=labels)
 bar.update(textposition="inside", insidetextanchor="end", textangle=0, marker_color=COLOURS["kappa"], width=0.5)
-bar.update(marker_opacity=[1 if row.revision in ("settled", "repaired") else 0.35 for row in history.itertuples()])
+bar.update(marker_opacity=[1 if row.revision in ("settled", "corrected") else 0.35 for row in history.itertuples()])
 before, after = history["bubbles"].iloc[-2:]
 figure = chart(
     bar,
-    title=f"The minute from {MINUTE:%H:%M} is {before:,} when it settles, and {after:,} when it is repaired",
+    title=f"The minute from {MINUTE:%H:%M} is {before:,} when it settles, and {after:,} when it is corrected",
     y="bubbles",
     height=460,
     yaxis_range=[0, 1.2 * history["bubbles"].max()],
@@ -331,14 +331,15 @@ figure.show()
 
 # %%
 assert list(histories["everybody online"]["revision"]) == ["early", "updated", "settled"]
-assert list(history["revision"]) == ["early", "updated", "settled", "repaired"]
+assert list(history["revision"]) == ["early", "updated", "settled", "corrected"]
 assert before < GOAL <= after == in_the_minute
 
 # %% [markdown]
 # - **early**: a first answer, while the minute is not over.
 # - **updated**: more of its events have come in.
 # - **settled**: the mark of the log is the allowed lateness beyond the end of the minute. Most results end here.
-# - **repaired**: an event came after that. The minute was computed again from the log, with the same function.
+# - **corrected**: an event came after that. As long as the stream's engine holds the minute it counts the event itself; later,
+#   the minute is computed again from the log, with the same function.
 #
 # How long to wait before a result counts as settled is a choice. The next notebook, *Choosing the watermark*, is about it.
 

@@ -99,7 +99,7 @@ def application(lake: Lake, settings: Settings) -> FastAPI:
 
     @app.get("/results/{name}/history", response_model=History, tags=["results"], responses=_problems(404, 422))
     def history(name: Name, asked: Annotated[Revisions, Query()]) -> dict[str, Any]:
-        """The revisions of one result of the stream: early, updated, settled, repaired; and since when it is settled."""
+        """The revisions of one result of the stream: early, updated, settled, corrected; and since when it is settled."""
         return answers.history(name, asked)
 
     @app.get("/reconciliations", response_model=Reconciliations, tags=["verdicts"], responses=_problems(422))

@@ -164,11 +164,17 @@ def _refuse_other_key(result: Result, key: Sequence[Any], *, whole: bool = False
 
 
 def _parts(revisions: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """What part each revision has in the story of a result: early, updated, settled, repaired."""
+    """What part each revision has in the story of a result: early, updated, settled, corrected.
+
+    Late events correct what was settled, whether the engine counted them or a repair did. What a repair was the first to tell
+    had been settled without a row.
+    """
+    settled = False
     for place, revision in enumerate(revisions):
-        if revision["cause"] == "late":
-            yield "repaired"
+        if settled or (revision["settled"] and revision["cause"] == "late"):
+            yield "corrected"
         elif revision["settled"]:
             yield "settled"
         else:
             yield "updated" if place else "early"
+        settled = settled or revision["settled"]
