@@ -170,7 +170,9 @@ def test_a_misspelt_setting_is_refused_with_the_known_ones(home: Path, tmp_path:
     other.write_text('[lateness]\nalowed = "5 minutes"\n')
     done = parity("status", "--lake", home / "lake", "--config", other)
     assert done.exit_code == 2
-    assert "lateness.alowed: there is no such setting. Known here: allowed, policy." in " ".join(done.stderr.split())
+    assert "lateness.alowed: there is no such setting. Known here: allowed, policy, hold, holds." in " ".join(
+        done.stderr.split()
+    )
 
 
 def test_before_anything_has_run_there_is_nothing_to_compare(tmp_path: Path) -> None:
