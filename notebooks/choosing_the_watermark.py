@@ -261,8 +261,9 @@ assert really["results"] == choice.results["team_scores"]
 # %% [markdown]
 # ## What it costs
 #
-# A late event that the engine counts costs what any event costs. A repair is one more computation of a row from the log. A row can
-# be corrected more than once, if late events come in more than one micro-batch, and each time is one more revision in the table. Waiting costs no work: it costs the time until somebody may rely on a result.
+# A late event that the engine counts costs what any event costs. A repair is one more computation of a row from the log.
+# A row can be corrected more than once, if late events come in more than one micro-batch, and each time is one more
+# revision in the table. Waiting costs no work: it costs the time until somebody may rely on a result.
 
 # %%
 engine = really["revisions"] - really["repairs"]

@@ -93,7 +93,7 @@ def _replay_history(
     spark: SparkSession, lake: Lake, result: Result, settings: Settings, told: Told, clock: Clock
 ) -> None:
     """What is settled at the newest version of the log, step by step, each an append of its own."""
-    create_changelog(spark, lake, result, settings)
+    create_changelog(lake, result, settings)
     if "epoch" not in noted(lake, result):
         version = newest_version(lake)
         begun_epoch(lake, result, since=_open_since(spark, lake, result, settings, version), history=version)

@@ -77,7 +77,7 @@ def stream(
         queries = []
         for result in results:
             own = at_log(lake, result)
-            create_changelog(spark, own, result, settings)
+            create_changelog(own, result, settings)
             _refuse_lost_commits(own, result, anew=begins_anew(own, result, rebuild=rebuild, run=run_name))
             epoch = current_epoch(own, result, rebuild=rebuild, run=run_name, trust_code=trust_code)
             queries.append(_query(spark, own, result, epoch, settings, cost, clock))
@@ -121,7 +121,7 @@ def _refuse_lost_commits(lake: Lake, result: Result, *, anew: bool) -> None:
     refuse_lost(lake, result, since=since)
 
 
-def create_changelog(spark: SparkSession, lake: Lake, result: Result, settings: Settings) -> None:
+def create_changelog(lake: Lake, result: Result, settings: Settings) -> None:
     """Make the table of a version, with what it is computed with noted, and the code kept."""
     agree_on_settings(lake, result, settings)
     create_table(

@@ -36,7 +36,7 @@ def frame(spark: SparkSession) -> DataFrame:
 
 
 @pytest.fixture
-def table(spark: SparkSession, lake: Lake, settings: Settings, frame: DataFrame) -> Appender:
+def table(lake: Lake, settings: Settings, frame: DataFrame) -> Appender:
     create_table(lake, NAME, frame.schema, horizon=settings.retention.horizon, statistics=("at", "bubbles"))
     return Appender(lake, NAME, statistics=("at", "bubbles"), counted=("cause", "settled"))
 

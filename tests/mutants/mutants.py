@@ -34,9 +34,9 @@ class Mutant:
 MUTANTS = [
     # Lateness
     Mutant(
-        "the engine gets late rows", "transformations/result.py",
+        "the engine gets late rows of sessions", "transformations/result.py",
         "self.computed(self.counted(events, allowed))", "self.computed(self.placed(events))",
-        EDGES, "team_scores",
+        EDGES, "player_sessions",
     ),
     Mutant(
         "late a millisecond later", "transformations/shape.py",
@@ -123,8 +123,34 @@ MUTANTS = [
     ),
     Mutant(
         "a slice with a late row is taken for one without", "lakehouse/log_summary.py",
-        "self.behind >= allowed", "self.behind > 2 * allowed",
-        ANY_LOG, "team_scores",
+        "self.behind >= allowed", "self.behind < timedelta(0)",
+        EDGES, "player_sessions",
+    ),
+    Mutant(
+        "a slice with a row that the engine drops is taken for one without", "lakehouse/log_summary.py",
+        "self.least < bound", "self.least + timedelta(minutes=1) < bound",
+        EDGES, "team_scores",
+    ),
+    # What the engine holds
+    Mutant(
+        "the engine's bound is a micro-batch late", "lakehouse/checkpoints.py",
+        "watermark(checkpoint, batch - 1) if batch > 0", "watermark(checkpoint, batch - 2) if batch > 1",
+        EDGES, "team_scores",
+    ),
+    Mutant(
+        "the engine's bound is a micro-batch early", "lakehouse/checkpoints.py",
+        "watermark(checkpoint, batch - 1) if batch > 0", "watermark(checkpoint, batch) if batch > 0",
+        EDGES, "team_scores",
+    ),
+    Mutant(
+        "the hold is shorter than the lateness", "lakehouse/settings.py",
+        "return max(self.allowed, self.holds.get(result.name, self.hold))", "return self.allowed / 2",
+        EDGES, "team_scores",
+    ),
+    Mutant(
+        "what Spark dropped is not compared with what was repaired", "lakehouse/queries.py",
+        "expected is not None and dropped != expected", "False",
+        "tests/speed_layer/test_stream_and_repair.py", only="told_on",
     ),
     Mutant(
         "a repair reads no further back than its late rows", "speed_layer/repair.py",
@@ -149,7 +175,7 @@ MUTANTS = [
     Mutant(
         "a late click touches no offer before it", "transformations/joins.py",
         "by, left, later(left, self.within))", "by, left, left)",
-        EDGES, "offer_outcomes",
+        f"{EDGES} {ANY_LOG}", "offer_outcomes",
     ),
     # Exactly once
     Mutant(

@@ -139,7 +139,7 @@ def test_the_past_is_answered_as_it_was_served_then(client: httpx.Client, served
 
 def test_the_history_of_a_result_tells_its_parts(client: httpx.Client) -> None:
     found = got(client, "/results/team_scores/history", key="blue", window=at(20 * 60))
-    assert [row["part"] for row in found["rows"]][-1] == "repaired"
+    assert [row["part"] for row in found["rows"]][-1] == "corrected"
     assert found["rows"][-1]["bubbles"] - found["rows"][0]["bubbles"] == 17
     assert found["settled"]["log_version"] < found["rows"][-1]["log_version"]
     open_one = got(client, "/results/team_scores/history", key="blue", window=at(62 * 60))
