@@ -62,7 +62,7 @@ def lake_of(spark: SparkSession, path: Path, result: Result, settings: Settings,
     (landing / "beat.jsonl").write_text(json.dumps(beat) + "\n")
     lake = create_lake(path)
     ingest(spark, lake, landing, settings)
-    create_changelog(spark, lake, result, settings)
+    create_changelog(lake, result, settings)
     epoch = begun_epoch(lake, result, since=0)
     each = -(-minutes // COMMITS)
     for batch in range(COMMITS):
