@@ -1,4 +1,4 @@
-"""The fault `load`: a long run at a steady pace, with ten times that for a while, and the memory watched all along.
+"""The fault `load`: a long run at a steady pace, with a burst half-way, and the memory watched all along.
 
 What cannot be taken in at once has to wait on disk, as landing files. Memory and state belong to what is open in event
 time, so after the first part of the run neither may grow with it.
@@ -23,9 +23,10 @@ from lakehouse.log import position
 
 PACE = 6.0
 """Seconds between two landing files at a steady pace; on two cores all keep up with it."""
-FASTER = 10
-BURST = 0.1
-"""The part of the run that is ten times as fast."""
+BURST = 1.0
+"""The files that land at once half-way, by those of the whole run at its pace. One after the other, ten times as fast as before,
+ingestion keeps up with them."""
+SPARE = 10
 SAMPLE = 5.0
 MEGABYTE = 1024 * 1024
 LIMIT = 1536 * MEGABYTE
@@ -51,11 +52,11 @@ class Sample:
 
 def files_for(minutes: float) -> int:
     """How many landing files such a run lets land."""
-    return round(minutes * 60 / PACE * (1 - BURST + BURST * FASTER)) + FASTER
+    return round(minutes * 60 / PACE * (1 + BURST)) + SPARE
 
 
 def load(minutes: float) -> Fault:
-    """A run of so many minutes: steady, ten times as fast for a tenth of it, steady again."""
+    """A run of so many minutes at a steady pace; half-way as many files land at once as in all of it."""
 
     def inject(system: System, _: random.Random) -> Incident:
         samples = list(_sampled(system, minutes * 60))
@@ -69,13 +70,16 @@ def load(minutes: float) -> Fault:
 def _sampled(system: System, seconds: float) -> Iterator[Sample]:
     """Let files land at their pace, and look at the system every few seconds."""
     begun = time.monotonic()
-    burst = (0.5 * seconds, (0.5 + BURST) * seconds)
+    burst = round(seconds / PACE * BURST)
     landed = looked = 0.0
     while (now := time.monotonic() - begun) < seconds:
-        pace = PACE / FASTER if burst[0] <= now < burst[1] else PACE
-        if now - landed >= pace:
+        if now - landed >= PACE:
             landed = now
             system.deliveries.one()
+        if burst and now >= seconds / 2:
+            for _ in range(burst):
+                system.deliveries.one()
+            burst, looked = 0, -SAMPLE  # what waits now is looked at now
         if now - looked >= SAMPLE:
             looked = now
             yield _sample(system, now)
@@ -131,7 +135,7 @@ def _judged(samples: list[Sample], minutes: float) -> str:
         told.append(f"{name} {before} MB before the burst, {after} MB at the end, {most} MB at most")
     waiting, left = max(sample.waiting for sample in samples), samples[-1].waiting
     return (
-        f"{minutes:g} minutes of load, a tenth of it {FASTER} times as fast: up to {waiting} landing files waited on disk, "
+        f"{minutes:g} minutes of load, and as much again at once: up to {waiting} landing files waited on disk, "
         f"{left} at the end; " + ", ".join(told)
     )
 
