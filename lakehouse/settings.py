@@ -78,7 +78,7 @@ class Section(BaseModel):
 class Lateness(Section):
     allowed: Duration = timedelta(minutes=5)
     policy: Literal["correct", "drop"] = "correct"
-    hold: Duration = timedelta(hours=2)
+    hold: Duration = timedelta(hours=12)
     holds: dict[Annotated[str, AfterValidator(_holding)], Duration] = {}
 
     def hold_of(self, result: Result) -> timedelta | None:
