@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from lakehouse.appends import Appender
 from lakehouse.batches import Coverage, computed
 from lakehouse.errors import StreamFailed
 from lakehouse.lake import Lake, create_lake, open_lake
-from lakehouse.settings import Settings, Stream, load_settings
+from lakehouse.settings import Lateness, Settings, Stream, load_settings
 from lakehouse.tables import Transaction
 from reconciliation.reconcile import reconcile
 from reconciliation.verdict import Verdict
@@ -30,13 +31,15 @@ from transformations.result import Result
 from transformations.shape import Part
 
 SETTINGS = load_settings().model_copy(update={"stream": Stream(commits_per_batch=1)})
+HELD_SHORTLY = SETTINGS.model_copy(update={"lateness": Lateness(hold=timedelta(0))})
+"""The engine has closed a window when late events come two micro-batches after the mark has passed it."""
 TEAM_SCORES = catalogue()["team_scores"]
 
 ON_TIME = [
     pop(f"on-time-{n}", n * 7, bubbles=n + 1, player=f"player-{n % 3}", received_at=at(n * 7 + 1)) for n in range(24)
 ]
-LATER = [
-    heartbeat("beat", 1200),
+BEATS = [heartbeat("beat", 1200), heartbeat("beat again", 1200)]
+LATE = [
     pop("late", 65, bubbles=1000, player="subway", received_at=at(700)),
     pop("late-too", 68, bubbles=2000, received_at=at(700)),
 ]
@@ -44,12 +47,13 @@ LATER = [
 
 @pytest.fixture(scope="module")
 def ingested(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake with two commits in its log, copied for each fault."""
+    """A lake with four commits in its log, copied for each fault."""
     home = tmp_path_factory.mktemp("faults")
     landing = home / "landing"
     landing.mkdir()
     land(landing, "1.jsonl", [*ON_TIME, ON_TIME[3]])
-    land(landing, "2.jsonl", LATER)
+    for name, lines in (("2.jsonl", BEATS[:1]), ("3.jsonl", BEATS[1:]), ("4.jsonl", LATE)):
+        land(landing, name, lines)
     lake = create_lake(home / "lake")
     ingest(spark, lake, landing, SETTINGS, files_per_batch=1)
     recompute(spark, lake, TEAM_SCORES, SETTINGS)
@@ -87,9 +91,15 @@ def test_without_a_fault_the_layers_agree(spark: SparkSession, lake: Lake) -> No
     [found] = verdict.results
     assert (verdict.status, verdict.exit_code) == ("agree", 0)
     assert (found.equal, found.differing, found.engine_wrong, found.duplicate_revisions) == (3, 0, 0, 0)
-    assert found.engine_alone == 2
+    assert found.engine_alone == 3
     assert verdict.audit.balanced
-    assert verdict.audit.total("landed") == len(ON_TIME) + 1 + len(LATER)
+    assert verdict.audit.total("landed") == len(ON_TIME) + 1 + len(BEATS) + len(LATE)
+
+
+def test_a_repair_is_not_the_engines_own(spark: SparkSession, lake: Lake) -> None:
+    verdict = judged(spark, lake, settings=HELD_SHORTLY)
+    [found] = verdict.results
+    assert (verdict.status, found.equal, found.engine_wrong, found.engine_alone) == ("agree", 3, 0, 2)
 
 
 def test_a_recompute_that_ends_during_the_comparison_does_not_show(
@@ -150,7 +160,7 @@ def test_one_late_event_that_the_repair_misses_is_late(
         return honest(self, replace(part, rows=part.rows.where("event_id != 'late'")), touched)
 
     monkeypatch.setattr(Result, "repaired", forgetful)
-    verdict = judged(spark, lake)
+    verdict = judged(spark, lake, settings=HELD_SHORTLY)
     assert verdict.exit_code == 1
     assert causes(verdict) == [(["late"], ["late"])]
 
