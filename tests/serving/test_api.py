@@ -236,7 +236,8 @@ def test_prometheus_can_read_the_metrics(client: httpx.Client) -> None:
     for name in ("events", "late", "duplicates", "quarantined"):
         assert value(f"parity_{name}") == log[name]
     assert value("parity_lag_commits", layer="batch", result="team_scores") == 1
-    assert value("parity_revisions", result="team_scores", cause="late") == 3
+    assert value("parity_revisions", result="player_sessions", cause="late") > 0
+    assert value("parity_revisions", result="team_scores", cause="late") == 0, "the engine counted them"
     assert value("parity_unexplained_keys", candidate="legacy", result="team_scores") == 0
     assert value("parity_differing_keys", candidate="legacy", result="team_scores") > 0
     taken = {each.labels["query"] for each in families["parity_micro_batch_seconds"].samples}
