@@ -18,7 +18,7 @@ from lakehouse.commits import commits
 from lakehouse.errors import GoesBack, NothingToCompare, ParityError
 from lakehouse.lake import Lake
 from lakehouse.log import Position
-from lakehouse.table_files import read_files
+from lakehouse.table_files import TableFiles, read_files, table_files
 from transformations.durations import from_millis, iso, to_millis
 from transformations.result import Result
 
@@ -197,6 +197,11 @@ def computed(lake: Lake, result: Result) -> list[Coverage]:
             f"The batch layer has not computed {result.id} in {lake.path}. Run `parity recompute` first."
         )
     return covered
+
+
+def batch_files(lake: Lake, result: Result, covered: Sequence[Coverage]) -> TableFiles:
+    """The files of what `read_batch` reads."""
+    return table_files(lake, batch_name(result), version=covered[0].table_version)
 
 
 def read_batch(spark: SparkSession, lake: Lake, result: Result, covered: Sequence[Coverage]) -> DataFrame:

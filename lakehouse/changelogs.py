@@ -12,7 +12,7 @@ from lakehouse.identity import Epoch, live_epoch
 from lakehouse.identity import changelog_name as changelog_name  # the table's name is known there, and asked for here
 from lakehouse.lake import Lake
 from lakehouse.log import position
-from lakehouse.table_files import read_files
+from lakehouse.table_files import TableFiles, read_files, table_files
 from transformations.changelog import kappa_view, written_until
 from transformations.durations import from_millis
 from transformations.result import Result
@@ -123,6 +123,12 @@ def read_changelog(spark: SparkSession, lake: Lake, result: Result, at: Boundary
     if kept == at.table_version:
         return revisions
     return revisions.where(written_until(at.epoch, at.batch))
+
+
+def changelog_files(lake: Lake, result: Result, at: Boundary) -> TableFiles:
+    """The files of the revisions up to a boundary; after a maintenance they have what came later too."""
+    name = changelog_name(result)
+    return table_files(lake, name, version=lasting(lake, name, at.table_version))
 
 
 def read_kappa(spark: SparkSession, lake: Lake, result: Result, at: Boundary) -> DataFrame:

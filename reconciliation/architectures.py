@@ -85,7 +85,7 @@ def bill(spark: SparkSession, lake: Lake, results: Sequence[Result], settings: S
 
     That time is from the first mark to the last: one event from long ago does not make the log longer.
     """
-    marks = log_at(spark, lake, log_version).agg(F.min("high_water"), F.max("high_water"))
+    marks = log_at(spark, lake, log_version, whole=True).agg(F.min("high_water"), F.max("high_water"))
     [[first, last]] = marks.collect()
     covered = timedelta() if first is None else last - first
     return billed(runs(lake), [result.id for result in results], covered=covered, every=settings.batch.every)

@@ -2,15 +2,20 @@
 
 import importlib.util
 import sys
+import threading
 from types import ModuleType
 
 from lakehouse.lake import Lake
 from transformations.result import Result
 
+_LOADING = threading.Lock()
+"""Results are judged side by side, and one that finds a package half loaded would load it a second time."""
+
 
 def result_as_it_was(lake: Lake, result: Result, fingerprint: str) -> Result | None:
     """`result` as the code with this fingerprint defines it, or none if the lake does not keep that code."""
-    module = _load(lake, fingerprint)
+    with _LOADING:
+        module = _load(lake, fingerprint)
     if module is None:
         return None
     declared = module.RESULTS.get(result.name)

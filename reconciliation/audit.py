@@ -37,19 +37,18 @@ def audited(spark: SparkSession, lake: Lake, log_version: int) -> Audit:
         why = f"{len(changed)} of {len(files)} landing files are gone or have changed since, e.g. {changed[0]}"
         return Audit(files=len(files), buckets=[], reasons={}, unavailable=why)
     landed = sum((landed_in(Path(landing.path)) for landing in files), Counter[str]())
-    arrivals = arrivals_at(spark, lake, log_version)
-    accepted, duplicate = (_counted(arrivals, fate) for fate in (EVENT, DUPLICATE))
+    accepted, duplicate = _counted(arrivals_at(spark, lake, log_version, whole=True))
     rejected = waiting(spark, lake, log_version)
-    readable, withheld = rejected.where(~is_withheld(lake)), rejected.where(is_withheld(lake))
-    quarantined = Counter(bucket(bytes(row.raw)) for row in readable.select("raw").toLocalIterator())
+    quarantined, reasons = Counter[str](), Counter[str]()
+    for row in rejected.select("reason", F.when(~is_withheld(lake), F.col("raw")).alias("raw")).toLocalIterator():
+        reasons[row.reason] += 1
+        if row.raw is not None:
+            quarantined[bucket(bytes(row.raw))] += 1
     if is_nameless(lake):
-        quarantined += _in_landing_files(lake, withheld)
-    reasons = {
-        row.reason: int(row["count"]) for row in rejected.groupBy("reason").count().orderBy(F.desc("count")).collect()
-    }
+        quarantined += _in_landing_files(lake, rejected.where(is_withheld(lake)))
     names = sorted({*landed, *accepted, *duplicate, *quarantined})
     buckets = [AuditBucket(name, landed[name], accepted[name], duplicate[name], quarantined[name]) for name in names]
-    return Audit(files=len(files), buckets=buckets, reasons=reasons)
+    return Audit(files=len(files), buckets=buckets, reasons=dict(reasons.most_common()))
 
 
 def landed_in(file: Path) -> Counter[str]:
@@ -105,10 +104,14 @@ def _too_deep(line: bytes) -> bool:
     return False
 
 
-def _counted(arrivals: DataFrame, fate: str) -> Counter[str]:
+def _counted(arrivals: DataFrame) -> tuple[Counter[str], Counter[str]]:
+    """The events, and the copies of events, by hour."""
     hour = F.date_format("occurred_at", "yyyy-MM-dd'T'HH:00'Z'").alias("hour")
-    rows = arrivals.where(F.col("fate") == fate).groupBy(hour).count().collect()
-    return Counter({row.hour: int(row["count"]) for row in rows})
+    counted = arrivals.where(F.col("fate").isin(EVENT, DUPLICATE)).groupBy("fate", hour).count().collect()
+    events, copies = (
+        Counter({row.hour: int(row["count"]) for row in counted if row.fate == fate}) for fate in (EVENT, DUPLICATE)
+    )
+    return events, copies
 
 
 def _as_it_was(path: str, modified_ns: int, size: int) -> bool:

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from lakehouse.control import ControlBoundary
+from lakehouse.fingerprint import result_fingerprint
 from lakehouse.lake import Lake
 from lakehouse.log import log_at
 from lakehouse.settings import Settings
@@ -40,12 +41,12 @@ def explained(
     spark: SparkSession, lake: Lake, result: Result, settings: Settings, at: Pin, differing: DataFrame
 ) -> DataFrame:
     """`differing` with `causes`, `event_ids` and `evidence`; empty causes mean unexplained."""
-    log = log_at(spark, lake, at.log_version)
-    events = result.bearing(log, differing).localCheckpoint()  # a plan of its own: each stage joins it several times
+    log = log_at(spark, lake, at.log_version, whole=True)
+    events = result.bearing(log, differing)
     late = result.late(settings.lateness.allowed)
-
-    def drift(rest: DataFrame) -> DataFrame:
-        return _simplest(_drifted(lake, result, events, rest))
+    by_stages = at.candidate == "kappa"
+    if by_stages:
+        events = events.localCheckpoint()  # a plan of its own: each stage joins it several times
 
     def dropped(rest: DataFrame) -> DataFrame:
         return _simplest([_fitting(result, rest, without_late(events, late))])
@@ -64,18 +65,26 @@ def explained(
             return control.explained(result, rest, control.arrivals(spark, lake, result, at.boundary, log))
         return control.explained(result, rest, control.each_once(log))
 
-    rest = differing.join(_sound(result, events, differing), list(result.identity), "left_semi")
-    found = [drift(differing).localCheckpoint()]
-    for stage in (arrived,) if at.candidate == "legacy" else (dropped, singles, sets, arrived):
-        rest = rest.join(found[-1].select(*result.identity), list(result.identity), "left_anti").localCheckpoint()
-        if rest.isEmpty():
-            break
-        found.append(stage(rest).localCheckpoint())
-    known = reduce(DataFrame.unionByName, found)
-    judged = differing.join(known, list(result.identity), "left").withColumn(
-        "causes", F.coalesce("causes", F.array().cast("array<string>"))
-    )
-    return judged.localCheckpoint()
+    rest, found, identity = differing, list[DataFrame](), list(result.identity)
+    if drifted := _drifted(lake, result, events, differing):
+        found.append(_simplest(drifted).localCheckpoint())
+        rest = rest.join(found[0].select(*identity), identity, "left_anti")
+    if by_stages:
+        rest = rest.join(_sound(result, events, rest), identity, "left_semi").localCheckpoint()
+        for stage in (dropped, singles, sets):
+            if not rest.isEmpty():
+                found.append(stage(rest).localCheckpoint())
+                rest = rest.join(found[-1].select(*identity), identity, "left_anti").localCheckpoint()
+    elif drifted:
+        rest = rest.localCheckpoint()
+    if not rest.isEmpty():
+        found.append(arrived(rest))
+    nothing = {"causes": "array<string>", "event_ids": "array<string>", "evidence": "string", "fitting": "long"}
+    if not found:
+        judged = differing.withColumns({name: F.lit(None).cast(type_) for name, type_ in nothing.items()})
+    else:
+        judged = differing.join(reduce(DataFrame.unionByName, found), identity, "left")
+    return judged.withColumn("causes", F.coalesce("causes", F.array().cast("array<string>")))
 
 
 def _sound(result: Result, events: DataFrame, differing: DataFrame) -> DataFrame:
@@ -111,10 +120,13 @@ def _simplest(fitting: list[DataFrame]) -> DataFrame:
 def _drifted(lake: Lake, result: Result, events: DataFrame, differing: DataFrame) -> list[DataFrame]:
     """Keys whose two rows were made by different code, where each side's code gives exactly that side's cells."""
     keys = differing.select(result.about(), "batch", "candidate", "batch_code", "candidate_code")
-    found = [_none(keys)]
-    for pair in keys.select("batch_code", "candidate_code").distinct().collect():
+    pairs = differing.select("batch_code", "candidate_code").distinct().collect()
+    found, today = [], result_fingerprint(result)
+    for pair in pairs:
+        if (pair.batch_code or today) == (pair.candidate_code or today):
+            continue
         codes = {"batch": _code(lake, result, pair.batch_code), "candidate": _code(lake, result, pair.candidate_code)}
-        if pair.batch_code == pair.candidate_code or None in codes.values():
+        if None in codes.values():
             continue
         fits = keys.where(
             F.col("batch_code").eqNullSafe(pair.batch_code) & F.col("candidate_code").eqNullSafe(pair.candidate_code)
@@ -128,14 +140,6 @@ def _drifted(lake: Lake, result: Result, events: DataFrame, differing: DataFrame
         causes, nobody = F.array(F.lit(DRIFT)).alias("causes"), F.array().cast("array<string>").alias("event_ids")
         found.append(fits.select("about", causes, nobody, evidence, F.lit(0).alias("rank")))
     return found
-
-
-def _none(keys: DataFrame) -> DataFrame:
-    nobody = F.array().cast("array<string>")
-    empty = keys.select(
-        "about", nobody.alias("causes"), nobody.alias("event_ids"), F.lit("").alias("evidence"), F.lit(0).alias("rank")
-    )
-    return empty.limit(0)
 
 
 def _code(lake: Lake, result: Result, fingerprint: str | None) -> Result | None:

@@ -64,9 +64,10 @@ def _same(left: Column, right: Column, error: float, tolerance: float) -> Column
 
 
 def with_state(
-    keys: DataFrame, result: Result, moved: DataFrame, *, settled_before: datetime, horizon_at: datetime
+    keys: DataFrame, result: Result, moved: DataFrame | None, *, settled_before: datetime, horizon_at: datetime
 ) -> DataFrame:
-    """`keys` with their `state`. `moved` names the keys that the log touched between the two versions, with the events."""
+    """`keys` with their `state`. `moved` names the keys that the log touched between the two versions, with the events; none
+    where there was nothing in between."""
     state = (
         F.when(F.col("window_end") <= F.lit(horizon_at), "beyond")
         .when(~result.settled(F.lit(settled_before)), "open")
@@ -74,16 +75,19 @@ def with_state(
         .when(F.size("differing") == 0, "equal")
         .otherwise("differs")
     )
+    if moved is None:
+        moved_by = F.lit(None).cast("array<string>")
+        return keys.withColumn("moved_by", moved_by).withColumn("state", state)
     return keys.join(moved, list(result.identity), "left").withColumn("state", state)
 
 
 def moved_between(
     log: DataFrame, result: Result, keys: DataFrame, spans: Mapping[int, tuple[int, int]], computed_at: Column
-) -> DataFrame:
+) -> DataFrame | None:
     """Those of `keys` that rows of the log touched between the batch version of the key and the pin, with the ids of the rows.
 
     `spans` gives, for each version that the batch layer has computed at, the `seq` of the log there and at the pin. A
-    window that it never computed has been touched by all its events.
+    window that it never computed has been touched by all its events. None where no span has a row.
     """
     parts = [
         result.bearing(
@@ -92,6 +96,7 @@ def moved_between(
         for version, (low, high) in spans.items()
         if low < high
     ]
-    empty = keys.select(result.about(), F.lit("").alias("event_id")).limit(0)
-    touched = reduce(DataFrame.unionByName, parts, empty)
+    if not parts:
+        return None
+    touched = reduce(DataFrame.unionByName, parts)
     return touched.groupBy("about").agg(F.collect_set("event_id").alias("moved_by")).select("about.*", "moved_by")

@@ -79,12 +79,9 @@ def explained(result: Result, differing: DataFrame, arrived: DataFrame) -> DataF
 def _placed(result: Result, differing: DataFrame, arrived: DataFrame) -> DataFrame:
     """The arrivals that bear upon a key, by the time of the event (`processed` false) and by that of the processing."""
     within = F.col("event_time") != F.col("processing_time")
-    arrived = arrived.withColumn("shifted", within)
-    by_event = result.bearing(arrived.withColumn("processed", F.lit(False)), differing)
-    processed = arrived.where("times > 0").withColumns(
-        {"event_time": F.col("processing_time"), "processed": F.lit(True)}
-    )
-    return by_event.unionByName(result.bearing(processed, differing))
+    both = arrived.withColumn("shifted", within).withColumn("processed", F.explode(F.array(F.lit(False), F.lit(True))))
+    time = F.when(F.col("processed"), F.col("processing_time")).otherwise(F.col("event_time"))
+    return result.bearing(both.where("not processed or times > 0").withColumn("event_time", time), differing)
 
 
 def _on(combination: Column, factor: str) -> Column:
@@ -100,14 +97,14 @@ def _counts(combination: Column) -> Column:
 
 
 def _smallest(result: Result, differing: DataFrame, placed: DataFrame) -> DataFrame:
-    """For each key the smallest combination that gives the control's cell. Without any of it, batch's comes out."""
+    """For each key the smallest combination that gives the control's cell, where none of it (0) gives batch's."""
     seen = placed.groupBy("about").agg(
         F.bool_or(F.col("shifted") | F.col("processed")).alias("moved"),
         F.bool_or("copy").alias("copied"),
         F.bool_or(F.col("times") > 1).alias("rewritten"),
         F.bool_or(F.col("times") == 0).alias("missing"),
     )
-    every = F.array(*(F.lit(number) for number in range(1, 1 << len(FACTORS))))
+    every = F.array(*(F.lit(number) for number in range(1 << len(FACTORS))))
     possible = F.filter(every, lambda number: reduce(and_, (F.col(f) | ~_on(number, f) for f in FACTORS)))
     tried = seen.select("about", F.explode(possible).alias("combination"))
     combination = F.col("combination")
@@ -120,13 +117,16 @@ def _smallest(result: Result, differing: DataFrame, placed: DataFrame) -> DataFr
     )
     computed = result.of(rows, alongside=("about", "combination")).where(result.about() == F.col("about"))
     cells = computed.select("about", "combination", F.struct(*result.errors).alias("computed"))
-    keys = differing.select(result.about(), "candidate")
+    keys = differing.select(result.about(), "batch", "candidate")
     tried = tried.join(keys, "about").join(cells, ["about", "combination"], "left")
-    fitting = tried.where(alike(result, "computed", "candidate")).withColumn("size", F.bit_count("combination"))
+    of_batch, of_control = (alike(result, "computed", side) for side in ("batch", "candidate"))
+    fitting = tried.where(F.when(combination == 0, of_batch).otherwise(of_control))
+    fitting = fitting.withColumn("size", F.bit_count("combination"))
     order = Window.partitionBy("about").orderBy("size", "combination")
     equals = F.count(F.lit(1)).over(Window.partitionBy("about", "size"))
-    ranked = fitting.withColumns({"fitting": equals, "rank": F.row_number().over(order)})
-    return ranked.where("rank = 1").select("about", "combination", "fitting")
+    first = F.first("combination").over(order)
+    ranked = fitting.withColumns({"fitting": equals, "rank": F.row_number().over(order), "first": first})
+    return ranked.where("first = 0 and rank = 2").select("about", "combination", "fitting")
 
 
 def _named(placed: DataFrame, chosen: DataFrame) -> DataFrame:

@@ -13,7 +13,6 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
-from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -25,7 +24,7 @@ from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.log import events
 from lakehouse.runs import Job, runs
-from lakehouse.tables import read_table
+from lakehouse.table_files import read_files, table_files
 from reconciliation.accounts import account, together
 from reconciliation.pins import controlled
 from transformations.result import Result
@@ -103,19 +102,13 @@ def layer_costs(spark: SparkSession, lake: Lake, results: Sequence[Result]) -> l
                 wall_seconds=mine.wall_seconds,
                 rows_read=mine.rows_read,
                 rows_written=mine.rows_written,
-                table_bytes=sum(_live_bytes(spark, lake, name) for name in present),
+                table_bytes=sum(table_files(lake, name).bytes for name in present),
                 checkpoint_bytes=sum(_bytes_in(lake.checkpoint(name)) for name in checkpoints[layer]),
                 freshness_seconds=fresh.get(layer),
                 batch_seconds=median(lengths) if lengths else None,
             )
         )
     return costs
-
-
-def _live_bytes(spark: SparkSession, lake: Lake, name: str) -> int:
-    row = DeltaTable.forPath(spark, lake.table(name)).detail().select("sizeInBytes").first()
-    assert row is not None
-    return int(row.sizeInBytes)
 
 
 def _bytes_in(directory: Path) -> int:
@@ -145,27 +138,31 @@ def _delays(spark: SparkSession, lake: Lake, result: Result) -> Iterator[DataFra
 
     The newest of those that had been ingested by then: a batch row that new events have overtaken is not younger for it.
     """
-    log = events(read_table(spark, lake, lake.of_log(ARRIVALS)))
-    for layer, rows in _answers(spark, lake, result):
-        written = rows.select(result.about(), "written_at")
-        known = result.bearing(log, rows).select("about", "ingested_at").join(written, "about")
-        known = known.where("ingested_at <= written_at")
-        newest = known.groupBy("about", "written_at").agg(F.max("ingested_at").alias("ingested_at"))
-        yield newest.select(F.lit(layer).alias("layer"), _between("ingested_at", "written_at"))
+    log = events(read_files(spark, lake, lake.of_log(ARRIVALS))).where(result.concerns())
+    about = F.struct(*result.identity, "layer", "written_at").alias("about")
+    keys = [
+        rows.withColumn("layer", F.lit(layer)).select(about, *result.grouping, "window_start", "window_end")
+        for layer, rows in _answers(spark, lake, result)
+    ]
+    if keys:
+        known = result.window.bearing(log, reduce(DataFrame.unionByName, keys), result.grouping)
+        known = known.select("about", "ingested_at").where("ingested_at <= about.written_at")
+        newest = known.groupBy("about").agg(F.max("ingested_at").alias("ingested_at"))
+        yield newest.select("about.layer", _between("ingested_at", "about.written_at"))
 
 
 def _answers(spark: SparkSession, lake: Lake, result: Result) -> Iterator[tuple[Layer, DataFrame]]:
     with suppress(NothingToCompare):  # the stream has not run
         yield "kappa", read_kappa(spark, lake, result, boundary(lake, result))
     if lake.has(batch_name(result)):
-        yield "batch", read_table(spark, lake, batch_name(result)).withColumn("written_at", F.col("computed_at"))
+        yield "batch", read_files(spark, lake, batch_name(result)).withColumn("written_at", F.col("computed_at"))
 
 
 def _arrival_delays(spark: SparkSession, lake: Lake) -> DataFrame:
     """The control answers at query time, so its delay is that of the arrivals it has appended."""
     origin = ("file", "line", "ingested_at")
-    ingested = read_table(spark, lake, ARRIVALS).where(F.col("fate") != QUARANTINED).select(*origin)
-    appended = read_table(spark, lake, CONTROL).select("file", "line", "written_at")
+    ingested = read_files(spark, lake, ARRIVALS).where(F.col("fate") != QUARANTINED).select(*origin)
+    appended = read_files(spark, lake, CONTROL).select("file", "line", "written_at")
     both = appended.join(ingested, ["file", "line"])
     return both.select(F.lit("legacy").alias("layer"), _between("ingested_at", "written_at"))
 

@@ -27,6 +27,6 @@ def nothing_to_compute(
     """
     if not all(run is not None for stretch, run in stretches(covered) if stretch.meets(interval)):
         return False
-    rows = result.of(log_at(spark, lake, at.log_version).where(interval.needs(result)))
+    rows = result.of(log_at(spark, lake, at.log_version, whole=True).where(interval.needs(result)))
     beyond = F.coalesce(F.col("window_end") <= F.lit(at.high_water - settings.retention.horizon), F.lit(False))
     return rows.where(interval.holds(F.col("window_start")) & ~beyond).isEmpty()

@@ -1,4 +1,4 @@
-"""The stream's own part: what its engine settled without repairs, and whether every revision was written once.
+"""The stream's own part: whether what its engine told without repairs is right.
 
 A repair recomputes from the log, so it could hide a broken engine. Hence the engine's rows alone are compared with batch
 over the rows that it must have counted: those that were not late or, where it gets late ones too, those that it cannot have
@@ -12,56 +12,51 @@ from itertools import chain, pairwise
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, LongType, StructField, StructType
 
 from lakehouse.batches import Interval
-from lakehouse.changelogs import Boundary, every_boundary, mark, read_changelog, settled_before
+from lakehouse.changelogs import Boundary, every_boundary, mark, settled_before
 from lakehouse.errors import Forgotten
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
 from lakehouse.settings import Settings
-from reconciliation.comparison import compared
+from reconciliation.keys import compared, moment, settled, view
 from reconciliation.pins import Pin
-from transformations.changelog import ranking
+from reconciliation.workspace import Workspace, unmarked
 from transformations.result import Result
 
 
-def revised(spark: SparkSession, lake: Lake, result: Result, at: Pin) -> DataFrame:
-    """For each key `repaired`, and `times`: how often its most repeated revision was written, null if each once."""
-    if not isinstance(at.boundary, Boundary):
-        identity = [field for field in result.schema if field.name in result.identity]
-        stamps = [StructField("repaired", BooleanType()), StructField("times", LongType())]
-        return spark.createDataFrame([], StructType([*identity, *stamps]))
-    revisions = read_changelog(spark, lake, result, at.boundary).where(F.col("epoch") == at.boundary.epoch)
-    written = revisions.groupBy(*result.identity, "log_version", "cause").agg(F.count(F.lit(1)).alias("times"))
-    most = F.max("times")
-    return written.groupBy(*result.identity).agg(
-        F.bool_or(F.col("cause") != "on_time").alias("repaired"), F.when(most > 1, most).alias("times")
-    )
-
-
 def wrong_by_itself(
-    spark: SparkSession, lake: Lake, result: Result, settings: Settings, at: Pin, interval: Interval
+    spark: SparkSession,
+    lake: Lake,
+    settings: Settings,
+    at: Pin,
+    interval: Interval,
+    space: Workspace,
+    revisions: str | None,
 ) -> int | None:
     """How many of the engine's own settled rows in the interval differ from batch over the rows that it must have counted."""
-    if not isinstance(at.boundary, Boundary) or result.way != "engine":
+    result = space.result
+    if not isinstance(at.boundary, Boundary) or revisions is None or result.way != "engine":
         return None
-    own = read_changelog(spark, lake, result, at.boundary).where("cause = 'on_time'")
-    engine = ranking(own, result, epoch=at.boundary.epoch, log_version=at.log_version).where("not deleted")
+    own = f"select * from ({revisions}) where cause = 'on_time'"
+    engine = view(result, own, epoch=at.boundary.epoch, log_version=at.log_version)
     allowed, hold = settings.lateness.allowed, settings.lateness.hold_of(result)
-    log = log_at(spark, lake, at.log_version)
-    done = result.settled(F.lit(at.settled_before(allowed)))
+    log = log_at(spark, lake, at.log_version, whole=True)
+    conditions = [settled(result, at.settled_before(allowed))]
     if hold is None:
         counted = result.counted(log, allowed)
     else:
         slices = _slices(lake, result, at.boundary)
         counted = _not_dropped(spark, result.placed(log), result, slices, hold)
-        done &= F.col("window_end") > F.lit(slices[0].bound)
+        conditions.append(f"window_end > {moment(slices[0].bound)}")
     if at.boundary.history is not None:
-        done &= ~result.settled(F.lit(settled_before(mark(lake, at.boundary.history), allowed)))
-    beyond = F.coalesce(F.col("window_end") <= F.lit(at.high_water - settings.retention.horizon), F.lit(False))
-    both = compared(result.computed(counted).where(result.present), engine, result, tolerance={})
-    return both.where(done & ~beyond & interval.holds(F.col("window_start")) & (F.size("differing") > 0)).count()
+        conditions.append(f"not {settled(result, settled_before(mark(lake, at.boundary.history), allowed))}")
+    conditions.append(f"coalesce(window_end > {moment(at.high_water - settings.retention.horizon)}, true)")
+    space.computed("expected", unmarked(result.computed(counted).where(result.present)))
+    both = compared(result, "select * from expected", engine, tolerance={})
+    wrong = " and ".join([*conditions, interval.predicate, "len(differing) > 0"])
+    [(found,)] = space.database.sql(f"select count(*) from ({both}) where {wrong}").fetchall()
+    return int(found)
 
 
 @dataclass(frozen=True)

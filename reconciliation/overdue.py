@@ -59,7 +59,9 @@ def overdue(
     """The counts for these allowed latenesses, in ascending order. Three jobs, however many results."""
     edges = [milliseconds(each) for each in latenesses]
     step = SECOND if position(lake, log_version).seq <= MANY else MINUTE
-    log = log_at(spark, lake, log_version).drop(*NOT_NEEDED).persist()  # a scan of Delta costs more than what is done
+    log = (
+        log_at(spark, lake, log_version, whole=True).drop(*NOT_NEEDED).persist()
+    )  # a scan costs more than what is done
     try:
         return Overdue(_events(log, results, edges), _rows(log, results, edges, step), marks(log, step))
     finally:

@@ -6,29 +6,32 @@ One pinned version, all keys, full outer; every difference with its causes.
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.batches import NEVER, Coverage, Interval, computed, computed_at, read_batch
+from lakehouse.batches import Interval, computed
 from lakehouse.changelogs import Boundary
 from lakehouse.clock import Clock, wall_clock
 from lakehouse.lake import Lake
-from lakehouse.log import log_at, position
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log, refuse_other_settings, shared_log
 from reconciliation.audit import audited
 from reconciliation.causes import explained
-from reconciliation.comparison import compared, moved_between, with_state
 from reconciliation.differences import collected, counts_by_cause, written_twice
 from reconciliation.emptiness import nothing_to_compute
-from reconciliation.engine import revised, wrong_by_itself
-from reconciliation.pins import Candidate, Pin, candidate_rows, pin
-from reconciliation.verdict import UNEXPLAINED, ResultVerdict, Verdict
+from reconciliation.engine import wrong_by_itself
+from reconciliation.judged_keys import Counted, judged_keys
+from reconciliation.late_events import late_events
+from reconciliation.pins import Candidate, Pin, pin
+from reconciliation.verdict import UNEXPLAINED, Difference, ResultVerdict, Verdict
 from transformations.result import Result
 
 STATES = ("equal", "differs", "open", "behind", "beyond")
+SIDE_BY_SIDE = 3
+"""How many things are found out at once. Most of the time of a small result is planning, which takes one core."""
 
 
 def reconcile(
@@ -48,19 +51,30 @@ def reconcile(
     lake = shared_log(lake, results)
     own = [at_log(lake, result) for result in results]
     pins = _pins(lake, results, settings, candidate, log_version)
-    found = [
-        reconciled(
-            spark, at, result, settings, pinned, interval=(interval or Interval()).of(result), tolerance=tolerance
-        )
-        for at, result, pinned in zip(own, results, pins, strict=True)
-    ]
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        late = pool.submit(late_events, spark, own, results, pins, settings.lateness.allowed)
+        audit = pool.submit(audited, spark, lake, max(at.log_version for at in pins))
+        judged = [
+            pool.submit(
+                _judged,
+                spark, at, result, settings, pinned,
+                interval=(interval or Interval()).of(result), tolerance=tolerance,
+                late=lambda place=place: late.result()[place],  # type: ignore[misc]
+            )
+            for place, (at, result, pinned) in enumerate(zip(own, results, pins, strict=True))
+        ]  # fmt: skip
+        try:
+            found = [each.result() for each in judged]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return Verdict(
         id=uuid.uuid4().hex,
         at=clock().isoformat(),
         candidate=candidate,
         policy=settings.lateness.policy,
         results=found,
-        audit=audited(spark, lake, max(at.log_version for at in pins)),
+        audit=audit.result(),
         least_settled=settings.reconciliation.least_settled,
     )
 
@@ -101,23 +115,42 @@ def reconciled(
     tolerance: Mapping[str, float],
 ) -> ResultVerdict:
     """The verdict over one result."""
-    covered = computed(lake, result)
-    keys = judged_keys(
+
+    def late() -> int:
+        return late_events(spark, [lake], [result], [at], settings.lateness.allowed)[0]
+
+    return _judged(spark, lake, result, settings, at, interval=interval, tolerance=tolerance, late=late)
+
+
+def _judged(
+    spark: SparkSession,
+    lake: Lake,
+    result: Result,
+    settings: Settings,
+    at: Pin,
+    *,
+    interval: Interval,
+    tolerance: Mapping[str, float],
+    late: Callable[[], int],
+) -> ResultVerdict:
+    covered, differences = computed(lake, result), list[Difference]()
+    with judged_keys(
         spark, lake, result, settings, at, covered=covered, interval=interval, tolerance=tolerance
-    ).persist()
-    counted = {row.state: row for row in _counted(keys)}
-    number = {state: counted[state].keys if state in counted else 0 for state in STATES}
-    differing = keys.where("state = 'differs'")
-    differences = []
-    if number["differs"]:
-        wrong = explained(spark, lake, result, settings, at, differing.where(F.size("differing") > 0))
-        differences = collected(wrong.unionByName(written_twice(differing.where(F.size("differing") == 0))), result)
+    ) as keys:
+        counted = keys.counted()
+        if counted["differs"].keys:
+            differing = keys.differing(spark)
+            wrong = explained(spark, lake, result, settings, at, differing.where(F.size("differing") > 0))
+            again = written_twice(differing.where(F.size("differing") == 0))
+            differences = collected(wrong.unionByName(again), result)
+        engine_wrong = wrong_by_itself(spark, lake, settings, at, interval, keys.space, keys.revisions)
     by_cause = counts_by_cause(differences)
+    number = {state: each.keys for state, each in counted.items()}
     compared_keys, total = number["equal"] + number["differs"], sum(number.values())
     in_question = total - number["beyond"]
     empty = in_question == 0 and nothing_to_compute(spark, lake, result, settings, at, covered, interval)
     before = at.settled_before(settings.lateness.allowed)
-    verdict = ResultVerdict(
+    return ResultVerdict(
         result=result.name,
         version=result.version,
         candidate=at.candidate,
@@ -129,77 +162,20 @@ def reconciled(
         equal=number["equal"],
         differing=number["differs"],
         open=number["open"],
-        open_equal=counted["open"].same if "open" in counted else 0,
+        open_equal=counted["open"].same,
         behind=number["behind"],
         beyond_horizon=number["beyond"],
         by_cause=by_cause,
         unexplained=by_cause.get(UNEXPLAINED, 0),
-        duplicate_revisions=sum(row.twice for row in counted.values()),
+        duplicate_revisions=sum(each.twice for each in counted.values()),
         engine_alone=_alone(counted) if _by_the_engine(result, at) else None,
-        engine_wrong=wrong_by_itself(spark, lake, result, settings, at, interval),
-        late_events=_late_events(spark, lake, result, settings, at),
-        candidate_code=_codes(counted, "candidate_codes"),
-        batch_code=_codes(counted, "batch_codes"),
+        engine_wrong=engine_wrong,
+        late_events=late(),
+        candidate_code=sorted({code for each in counted.values() for code in each.candidate_codes}),
+        batch_code=sorted({code for each in counted.values() for code in each.batch_codes}),
         too_few=not empty and compared_keys < max(1, settings.reconciliation.least_settled * in_question),
         empty=empty,
         differences=differences,
-    )
-    keys.unpersist()
-    return verdict
-
-
-def judged_keys(
-    spark: SparkSession,
-    lake: Lake,
-    result: Result,
-    settings: Settings,
-    at: Pin,
-    *,
-    covered: list[Coverage],
-    interval: Interval,
-    tolerance: Mapping[str, float],
-) -> DataFrame:
-    """Every key of either side with both answers, its state, and how it came about.
-
-    `covered` is what the batch layer had computed when the comparison began; what it computes meanwhile does not show.
-    """
-    batch = read_batch(spark, lake, result, covered).where(interval.holds(F.col("window_start")))
-    rows = candidate_rows(spark, lake, result, at).where(interval.holds(F.col("window_start")))
-    log = log_at(spark, lake, max(at.log_version, *(each.log_version for each in covered)))
-    pinned = position(lake, at.log_version).seq
-    spans = {each.log_version: (min(each.seq, pinned), max(each.seq, pinned)) for each in covered}
-    spans[NEVER] = (0, pinned)
-    both = compared(batch, rows, result, tolerance=tolerance)
-    keys = with_state(
-        both,
-        result,
-        moved_between(log, result, both, spans, computed_at(covered, F.col("window_start"))),
-        settled_before=at.settled_before(settings.lateness.allowed),
-        horizon_at=at.high_water - settings.retention.horizon,
-    )
-    keys = keys.join(revised(spark, lake, result, at), list(result.identity), "left")
-    again = (F.col("state") == "equal") & F.col("times").isNotNull()
-    return keys.withColumn("state", F.when(again, "differs").otherwise(F.col("state")))
-
-
-def _late_events(spark: SparkSession, lake: Lake, result: Result, settings: Settings, at: Pin) -> int:
-    """How many events are late for one of the windows that they belong to."""
-    placed = result.placed(log_at(spark, lake, at.log_version))
-    return placed.where(result.late(settings.lateness.allowed)).select("seq").distinct().count()
-
-
-def _counted(keys: DataFrame) -> list[Row]:
-    return (
-        keys.groupBy("state")
-        .agg(
-            F.count(F.lit(1)).alias("keys"),
-            F.count(F.when(F.size("differing") == 0, F.lit(1))).alias("same"),
-            F.count("times").alias("twice"),
-            F.count(F.when(F.col("repaired"), F.lit(1))).alias("repaired"),
-            F.collect_set("batch_code").alias("batch_codes"),
-            F.collect_set("candidate_code").alias("candidate_codes"),
-        )
-        .collect()
     )
 
 
@@ -208,10 +184,5 @@ def _by_the_engine(result: Result, at: Pin) -> bool:
     return isinstance(at.boundary, Boundary) and at.boundary.history is None and result.way == "engine"
 
 
-def _alone(counted: Mapping[str, Row]) -> int:
-    judged = [row for state, row in counted.items() if state in ("equal", "differs")]
-    return sum(row.keys - row.repaired for row in judged)
-
-
-def _codes(counted: Mapping[str, Row], column: str) -> list[str]:
-    return sorted({code for row in counted.values() for code in row[column]})
+def _alone(counted: Mapping[str, Counted]) -> int:
+    return sum(counted[state].keys - counted[state].repaired for state in ("equal", "differs"))

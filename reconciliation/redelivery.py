@@ -59,7 +59,7 @@ def redelivery(
 ) -> Redelivery | None:
     """The busiest stretch of the log at a version, held back; none where the log has nothing to score."""
     assert isinstance(scores.window, Tumbling), "the chart lays windows side by side"
-    log, size = log_at(spark, lake, log_version), milliseconds(scores.window.size)
+    log, size = log_at(spark, lake, log_version, whole=True), milliseconds(scores.window.size)
     bucket = -(-BUCKET // size) * size  # rounded up to whole windows, and the hold to whole buckets
     length = -(-HOLD // bucket) * bucket
     hold = busiest(log, scores.concerns(), length)

@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -34,6 +35,7 @@ from reconciliation.costs import LayerCost, layer_costs
 from reconciliation.headings import heading, question
 from reconciliation.lateness import charted_choice
 from reconciliation.prices import saving
+from reconciliation.reconcile import SIDE_BY_SIDE
 from reconciliation.redelivery import Redelivery, redelivery
 from reconciliation.rewritten import Rewritten, rewritten
 from reconciliation.sentences import causes, delayed, of_the_kill, sentences
@@ -111,18 +113,25 @@ def gathered(
     log_version = max(each.log_version for each in verdict.results)
     scores = next((result for result in results if result.name == "team_scores"), None)
     caught = verdict if verdict.candidate == "legacy" else control
-    return Report(
-        verdict=verdict,
-        control=control,
-        costs=layer_costs(spark, lake, results),
-        bill=bill(spark, lake, results, settings, log_version=log_version),
-        again=None if caught is None else rewritten(spark, lake, results, caught),
-        series=series(spark, lake, results, log_version, settings.lateness.allowed),
-        choice=charted_choice(spark, lake, results, log_version, settings.lateness.allowed),
-        redelivery=redelivery(spark, lake, scores, log_version, settings.lateness) if scores else None,
-        meanings={result.name: result.meaning for result in results},
-        conditions=conditions(spark, lake, results, settings, verdict),
-    )
+    allowed = settings.lateness.allowed
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        costs = pool.submit(layer_costs, spark, lake, results)
+        again = pool.submit(rewritten, spark, lake, results, caught) if caught else None
+        redelivered = pool.submit(redelivery, spark, lake, scores, log_version, settings.lateness) if scores else None
+        choice = pool.submit(charted_choice, spark, lake, results, log_version, allowed)
+        charted = pool.submit(series, spark, lake, results, log_version, allowed)
+        return Report(
+            verdict=verdict,
+            control=control,
+            costs=costs.result(),
+            bill=bill(spark, lake, results, settings, log_version=log_version),
+            again=again.result() if again else None,
+            series=charted.result(),
+            choice=choice.result(),
+            redelivery=redelivered.result() if redelivered else None,
+            meanings={result.name: result.meaning for result in results},
+            conditions=conditions(spark, lake, results, settings, verdict),
+        )
 
 
 def rendered(report: Report, *, script: str | None = None) -> str:

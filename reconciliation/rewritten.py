@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.batches import computed, read_batch
+from lakehouse.batches import batch_files, computed
 from lakehouse.control import answered, control_boundary, read_arrivals
 from lakehouse.lake import Lake
-from reconciliation.comparison import compared
+from reconciliation.keys import compared
 from reconciliation.verdict import ResultVerdict, Verdict
+from reconciliation.workspace import unmarked, workspace
 from transformations.durations import iso
 from transformations.result import Result
 
@@ -40,16 +41,17 @@ def rewritten(spark: SparkSession, lake: Lake, results: Sequence[Result], contro
         return Rewritten(rows - lines, lines, 0, differing)
     once = arrivals.dropDuplicates(list(LINE))
     by_name = {result.name: result for result in results}
-    keys = sum(_mended(spark, lake, by_name[each.result], each, once) for each in control.results if each.differing)
+    keys = sum(_mended(lake, by_name[each.result], each, once) for each in control.results if each.differing)
     return Rewritten(rows - lines, lines, keys, differing)
 
 
-def _mended(spark: SparkSession, lake: Lake, result: Result, found: ResultVerdict, once: DataFrame) -> int:
+def _mended(lake: Lake, result: Result, found: ResultVerdict, once: DataFrame) -> int:
     """How many of the differing keys do not differ where every arrival is taken once."""
-    batch = read_batch(spark, lake, result, computed(lake, result))
-    both = compared(batch, answered(result, once), result, tolerance={})
-    still = {
-        (*(row[name] for name in result.key), iso(row.window_start))
-        for row in both.where(F.size("differing") > 0).select(*result.identity).collect()
-    }
+    with workspace(lake, result) as space:
+        space.table("batch_rows", batch_files(lake, result, computed(lake, result)))
+        space.computed("control", unmarked(answered(result, once)))
+        both = compared(result, "select * from batch_rows", "select * from control", tolerance={})
+        identity = ", ".join(f'"{name}"' for name in result.identity)
+        rows = space.database.sql(f"select {identity} from ({both}) where len(differing) > 0").fetchall()
+    still = {(*key, iso(window_start)) for *key, window_start in rows}
     return sum((*one.key.values(), one.window_start) not in still for one in found.differences)

@@ -16,7 +16,7 @@ from lakehouse.control import control_boundary, read_legacy
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.log import log_at
-from lakehouse.tables import read_table
+from lakehouse.table_files import read_files
 from transformations.durations import from_millis, milliseconds
 from transformations.result import Result
 from transformations.windows import Tumbling
@@ -84,7 +84,7 @@ def layers(
         return None
     result, size, value = charted[0]
     high_water = mark(lake, log_version)
-    batch = read_table(spark, lake, batch_name(result))
+    batch = read_files(spark, lake, batch_name(result))
     start = F.unix_millis("window_start")
     reach = batch.where(F.col("window_start") <= F.lit(high_water)).agg(
         F.min(start).alias("first"), F.percentile_approx(start, FEW).alias("usual"), F.max(start).alias("last")
@@ -127,7 +127,7 @@ def lateness(spark: SparkSession, lake: Lake, log_version: int, allowed: timedel
     place: Column = reduce(
         lambda found, edge: found + F.when(behind >= milliseconds(edge), 1).otherwise(0), edges, F.lit(0)
     )
-    counted = log_at(spark, lake, log_version).groupBy(place.alias("place")).count().collect()
+    counted = log_at(spark, lake, log_version, whole=True).groupBy(place.alias("place")).count().collect()
     events = {row.place: int(row["count"]) for row in counted}
     bounds = [timedelta(0), *edges]
     return [

@@ -127,13 +127,14 @@ def _sides(lake: Lake, left: Result, right: Result, settings: Settings) -> tuple
     return side(left), side(right)
 
 
-def _moved(spark: SparkSession, one: _Side, other: _Side, keys: DataFrame) -> DataFrame:
+def _moved(spark: SparkSession, one: _Side, other: _Side, keys: DataFrame) -> DataFrame | None:
     """The keys that the log touched between the two versions of it; none where the logs are not the same."""
     spans = {}
     if one.lake.log == other.lake.log:
         low, high = sorted(position(side.lake, side.at.log_version).seq for side in (one, other))
         spans[0] = (low, high)
-    log = log_at(spark, other.lake, max(one.at.log_version, other.at.log_version) if spans else other.at.log_version)
+    newest = max(one.at.log_version, other.at.log_version) if spans else other.at.log_version
+    log = log_at(spark, other.lake, newest, whole=True)
     return moved_between(log, other.result, keys, spans, F.lit(0))
 
 

@@ -24,7 +24,15 @@ from cli.main import app
 from ingestion.ingest import ingest
 from lakehouse import compaction, folding
 from lakehouse.arrivals import ARRIVALS
-from lakehouse.changelogs import Boundary, boundaries, boundary, changelog_name, read_changelog, read_kappa
+from lakehouse.changelogs import (
+    Boundary,
+    boundaries,
+    boundary,
+    changelog_files,
+    changelog_name,
+    read_changelog,
+    read_kappa,
+)
 from lakehouse.commits import commits, newest
 from lakehouse.compaction import maintenance_session, properties, vacuum
 from lakehouse.errors import LogCompacted, NothingToCompare
@@ -37,10 +45,10 @@ from lakehouse.maintenance import Upkeep, maintain
 from lakehouse.settings import Lateness, Retention, Settings, Stream, load_settings
 from lakehouse.tables import read_table
 from lakehouse.versions import described
-from reconciliation.engine import revised
-from reconciliation.pins import pin
+from reconciliation.keys import identity_schema, known_revisions, revised
 from reconciliation.reconcile import reconcile
 from reconciliation.verdict import Verdict
+from reconciliation.workspace import workspace
 from serving.status import lake_status
 from speed_layer.replay import replay
 from speed_layer.stream import stream
@@ -106,10 +114,17 @@ def told(spark: SparkSession, lake: Lake, result: Result, *, since: int = FOLD_P
         own = read_changelog(spark, lake, result, at).where("cause = 'on_time'")
         return ranking(own, result, epoch=at.epoch, log_version=at.log_version)
 
+    def revised_at(at: Boundary) -> DataFrame:
+        with workspace(lake, result) as space:
+            space.table("changelog", changelog_files(lake, result, at))
+            known = known_revisions("changelog", epoch=at.epoch, batch=at.batch)
+            rows = space.database.sql(revised(result, known, epoch=at.epoch)).fetchall()
+        return spark.createDataFrame(rows, identity_schema(result).add("repaired", "boolean").add("times", "long"))
+
     kinds = [
         at_each("view", lambda at: read_kappa(spark, lake, result, at)),
         at_each("alone", alone),
-        at_each("revised", lambda at: revised(spark, lake, result, pin(lake, result, "kappa", at.log_version))),
+        at_each("revised", revised_at),
     ]
     return {kind: sorted(map(tuple, rows.collect()), key=repr) for kind, rows in kinds}
 

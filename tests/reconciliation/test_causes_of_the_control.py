@@ -87,7 +87,7 @@ def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Jud
     honest.append({**stranger, "event_id": "nobody sent it", "line": 10_000})
     rows = [{**row, "bubbles": 10} if row["event_id"] == "as it was" else row for row in honest]
     stamped = [{**row, "batch": 0, "written_at": datetime(2026, 3, 2, tzinfo=UTC)} for row in rows]
-    create_table(spark, lake, CONTROL, CONTROL_SCHEMA, horizon=settings.retention.horizon)
+    create_table(lake, CONTROL, CONTROL_SCHEMA, horizon=settings.retention.horizon)
     said = {"batch": 0, "log_version": newest_version(lake)}
     append(spark, lake, CONTROL, spark.createDataFrame(stamped, CONTROL_SCHEMA), transaction=None, metadata=said)
     differences = {}
