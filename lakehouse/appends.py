@@ -8,7 +8,7 @@ the commit is the same one, by delta-rs, under the table's lock, which this proc
 import json
 import shutil
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +31,20 @@ FEW = 100_000
 
 Counts = dict[tuple[Any, ...], int]
 """How many rows there are of each combination of values."""
+
+
+def append_rows(lake: Lake, name: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Append rows that this process has, with the columns of the table in their order, in one commit."""
+    table = delta_table(lake, name)
+    schema = pa.schema(table.schema())
+    arrays = [pa.array(values, field.type) for field, values in zip(schema, zip(*rows, strict=True), strict=True)]
+    file = DataFile(Path(lake.table(name)), schema, statistics=())
+    file.write(pa.table(arrays, schema=schema))
+    added_file = file.closed()
+    with exclusive_here(lake.lock_file(name), wait=True):
+        refuse_torn(lake, name)
+        table.update_incremental()
+        table.create_write_transaction([] if added_file is None else [added_file], "append", table.schema())
 
 
 class Appender:

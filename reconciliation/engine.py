@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain, pairwise
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -104,8 +105,12 @@ def _not_dropped(
     been dropped, and only these are held against the bounds.
     """
     late = result.late(hold)
-    rows = [(each.after, each.until, each.bound) for each in slices]
-    bounds = F.broadcast(spark.createDataFrame(rows, "after long, until long, bound timestamp"))
+    columns = {
+        "after": pa.array([each.after for each in slices], pa.int64()),
+        "until": pa.array([each.until for each in slices], pa.int64()),
+        "bound": pa.array([each.bound for each in slices], pa.timestamp("us", "UTC")),
+    }
+    bounds = F.broadcast(spark.createDataFrame(pa.table(columns)))  # tuples would go through Python's workers
     dropped = (
         (F.col("seq") > F.col("after")) & (F.col("seq") <= F.col("until")) & (F.col("window.end") <= F.col("bound"))
     )

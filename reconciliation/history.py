@@ -7,10 +7,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from lakehouse.appends import append_rows
 from lakehouse.lake import Lake
-from lakehouse.locks import exclusive
+from lakehouse.locks import exclusive_here
 from lakehouse.settings import Settings
-from lakehouse.tables import append, create_table
+from lakehouse.tables import create_table
 from lakehouse.verdicts import DIFFERENCES, HISTORY_LOCK, RECONCILIATIONS, SCHEMAS
 from reconciliation.verdict import Verdict
 
@@ -34,10 +35,10 @@ def keep(spark: SparkSession, lake: Lake, verdict: Verdict, settings: Settings) 
         for each in verdict.results
         for one in each.differences
     ]  # fmt: skip
-    with exclusive(spark, lake.lock_file(HISTORY_LOCK), wait=True):
+    with exclusive_here(lake.lock_file(HISTORY_LOCK), wait=True):
         # In this order: a reader without the lock who sees a verdict finds its differences.
         for name, content in ((DIFFERENCES, differences), (RECONCILIATIONS, rows)):
-            found = spark.createDataFrame(content, SCHEMAS[name])
-            create_table(lake, name, found.schema, horizon=settings.retention.horizon)
+            schema = spark.createDataFrame([], SCHEMAS[name]).schema
+            create_table(lake, name, schema, horizon=settings.retention.horizon)
             if content:
-                append(spark, lake, name, found, transaction=None)
+                append_rows(lake, name, content)
