@@ -25,6 +25,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from lakehouse.changelog_sql import listed, outermost, quoted
 from transformations.changelog import precedence
 from transformations.result import Result
 
@@ -41,15 +42,15 @@ def view(result: Result, revisions: str, *, epoch: int, log_version: int) -> str
     rank = ", ".join(f"({each}) desc nulls last" for each in precedence(result))
     winners = (
         f"select * from ({revisions}) where epoch = {epoch} and log_version <= {log_version} "
-        f"qualify row_number() over (partition by {_listed(result.identity)} order by {rank}) = 1"
+        f"qualify row_number() over (partition by {listed(result.identity)} order by {rank}) = 1"
     )
-    return f"select * from ({_outermost(result, winners)}) where not deleted"
+    return f"select * from ({outermost(result, winners)}) where not deleted"
 
 
 def revised(result: Result, revisions: str, *, epoch: int) -> str:
     """For each key that the stream has told `repaired`, and `times`: how often its most repeated revision was written, null
     if each once."""
-    identity = _listed(result.identity)
+    identity = listed(result.identity)
     written = (
         f"select {identity}, cause, count(*) as n from ({revisions}) where epoch = {epoch} "
         f"group by {identity}, log_version, cause"
@@ -71,7 +72,7 @@ def compared(result: Result, batch: str, candidate: str, *, tolerance: Mapping[s
     )
     apart = f"list_filter([{cells}], lambda name: name is not null)"
     differing = f"case when batch is null or candidate is null then {every} else {apart} end"
-    identity = _listed(result.identity)
+    identity = listed(result.identity)
     return (
         f"select {identity}, greatest(batch_end, candidate_end) as window_end, batch, candidate, batch_code, "
         f"candidate_code, {differing} as differing from ({sides[0]}) full outer join ({sides[1]}) using ({identity})"
@@ -117,36 +118,18 @@ def _type(result: Result, name: str) -> DataType:
 
 def _side(result: Result, rows: str, name: str) -> str:
     """One side of the join; `…_code` is the fingerprint of the code that made the row."""
-    values = ", ".join(f"{_quoted(each)} := {_quoted(each)}" for each in result.errors)
+    values = ", ".join(f"{quoted(each)} := {quoted(each)}" for each in result.errors)
     return (
-        f"select {_listed(result.identity)}, window_end as {name}_end, struct_pack({values}) as {name}, "
+        f"select {listed(result.identity)}, window_end as {name}_end, struct_pack({values}) as {name}, "
         f"fingerprint as {name}_code from ({rows})"
     )
 
 
 def _same(result: Result, name: str, error: float, tolerance: float) -> str:
-    exact = f"batch.{_quoted(name)} is not distinct from candidate.{_quoted(name)}"
+    exact = f"batch.{quoted(name)} is not distinct from candidate.{quoted(name)}"
     if not tolerance and not error:
         return exact
     number = "epoch({})" if isinstance(_type(result, name), TimestampType) else "cast({} as double)"
-    one, other = (number.format(f"{side}.{_quoted(name)}") for side in ("batch", "candidate"))
+    one, other = (number.format(f"{side}.{quoted(name)}") for side in ("batch", "candidate"))
     allowed = f"greatest({tolerance!r}::double, {error!r}::double * greatest(abs({one}), abs({other})))"
     return f"({exact} or coalesce(abs({one} - {other}) <= {allowed}, false))"
-
-
-def _outermost(result: Result, rows: str) -> str:
-    """`transformations.changelog.outermost` in SQL."""
-    if result.window.ends_by_itself:
-        return rows
-    by = f"partition by {_listed(result.key)} " if result.key else ""
-    order = "order by window_start, window_end desc"
-    earlier = f"over ({by}{order} rows between unbounded preceding and 1 preceding)"
-    return f"select * from ({rows}) qualify coalesce(max(window_end) {earlier} < window_end, true)"
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(_quoted(name) for name in names)
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'

@@ -29,7 +29,6 @@ from reconciliation.pins import Candidate, Pin, pin
 from reconciliation.verdict import UNEXPLAINED, Difference, ResultVerdict, Verdict
 from transformations.result import Result
 
-STATES = ("equal", "differs", "open", "behind", "beyond")
 SIDE_BY_SIDE = 3
 """How many things are found out at once. Most of the time of a small result is planning, which takes one core."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from lakehouse.changelog_sql import listed, outermost, quoted
 from serving.pins import Layer, Pinned
 from serving.stretches import settled_when_computed, taken_from_batch
 from transformations.changelog import precedence
@@ -70,7 +71,7 @@ def view_query(result: Result, at: Pinned, relations: Mapping[Layer, str], asked
     order = ("window_start", *result.key)
     if asked.after is not None:
         behind = ", ".join(query.bound(f"after_{place}", value) for place, value in enumerate(asked.after))
-        conditions.append(f"({_listed(order)}) > ({behind})")
+        conditions.append(f"({listed(order)}) > ({behind})")
     query.text = (
         f"select * from (select *, {settled} as settled from ({_shown(result, rows)})) "
         f"where {_all(conditions)} order by {_order(asked, order)}"
@@ -98,21 +99,21 @@ def history_query(result: Result, relation: str, *, key: Sequence[Any], window_s
     ]
     hidden = result.derived.hides if result.derived else ()
     shown = [name for name in result.columns if name not in hidden]
-    columns = _listed((*shown, "cause", "deleted", "settled", "log_version", "written_at", "fingerprint"))
+    columns = listed((*shown, "cause", "deleted", "settled", "log_version", "written_at", "fingerprint"))
     query.text = f"select {columns} from {relation} where {_all(mine)} order by log_version, batch, cause, window_end"
     return query
 
 
 def _rows(result: Result, at: Pinned, relations: Mapping[Layer, str], conditions: list[str], query: Query) -> str:
-    columns = _listed(result.columns)
+    columns = listed(result.columns)
     if at.boundary is None:
-        return _outermost(result, f"select {columns} from {relations[at.layer]} where {_all(conditions)}")
+        return outermost(result, f"select {columns} from {relations[at.layer]} where {_all(conditions)}")
     speed = _kappa(result, at, relations["kappa"], conditions, query)
     if at.cut_off is None:
         return f"select {columns} from ({speed})"
     done = taken_from_batch(result, at.stretches)
     batch = f"select {columns} from {relations['batch']} where {_all([done, *conditions])}"
-    return _outermost(result, f"{batch} union all select {columns} from ({speed}) where not {done}")
+    return outermost(result, f"{batch} union all select {columns} from ({speed}) where not {done}")
 
 
 def _kappa(result: Result, at: Pinned, relation: str, conditions: list[str], query: Query) -> str:
@@ -120,9 +121,9 @@ def _kappa(result: Result, at: Pinned, relation: str, conditions: list[str], que
     rank = ", ".join(f"({each}) desc nulls last" for each in precedence(result))
     winners = (
         f"select * from {relation} where {_all([*_known(at, query), *conditions])} "
-        f"qualify row_number() over (partition by {_listed(result.identity)} order by {rank}) = 1"
+        f"qualify row_number() over (partition by {listed(result.identity)} order by {rank}) = 1"
     )
-    return f"select * from ({_outermost(result, winners)}) where not deleted"
+    return f"select * from ({outermost(result, winners)}) where not deleted"
 
 
 def _known(at: Pinned, query: Query) -> list[str]:
@@ -134,21 +135,11 @@ def _known(at: Pinned, query: Query) -> list[str]:
     ]
 
 
-def _outermost(result: Result, rows: str) -> str:
-    """`transformations.changelog.outermost` in SQL."""
-    if result.window.ends_by_itself:
-        return rows
-    by = f"partition by {_listed(result.key)} " if result.key else ""
-    order = "order by window_start, window_end desc"
-    earlier = f"over ({by}{order} rows between unbounded preceding and 1 preceding)"
-    return f"select * from ({rows}) qualify coalesce(max(window_end) {earlier} < window_end, true)"
-
-
 def _shown(result: Result, rows: str) -> str:
     """Rows as a reader sees them, with the columns that only the view has."""
     if result.derived is None:
         return rows
-    hidden = f" exclude ({_listed(result.derived.hides)})" if result.derived.hides else ""
+    hidden = f" exclude ({listed(result.derived.hides)})" if result.derived.hides else ""
     return f"select *{hidden} from ({result.derived.select.format(rows=f'({rows})')})"
 
 
@@ -164,12 +155,12 @@ def _settled(result: Result, at: Pinned, query: Query) -> str:
 
 def _key_conditions(result: Result, asked: Asked, query: Query) -> list[str]:
     named = [*zip(result.key, asked.key, strict=False), *asked.named]  # the first columns of a key may be enough
-    return [f"{_quote(name)} = {query.bound(f'key_{place}', value)}" for place, (name, value) in enumerate(named)]
+    return [f"{quoted(name)} = {query.bound(f'key_{place}', value)}" for place, (name, value) in enumerate(named)]
 
 
 def _order(asked: Asked, order: Sequence[str]) -> str:
-    first = [f"{_quote(name)} {'desc' if down else 'asc'} nulls last" for name, down in asked.order]
-    return ", ".join([*first, _listed(order)])
+    first = [f"{quoted(name)} {'desc' if down else 'asc'} nulls last" for name, down in asked.order]
+    return ", ".join([*first, listed(order)])
 
 
 def _window_conditions(asked: Asked, query: Query) -> list[str]:
@@ -180,11 +171,3 @@ def _window_conditions(asked: Asked, query: Query) -> list[str]:
 
 def _all(conditions: Sequence[str]) -> str:
     return " and ".join(conditions) or "true"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(_quote(name) for name in names)
-
-
-def _quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
