@@ -78,7 +78,7 @@ def test_the_stream_and_its_repair(
     spark: SparkSession, tmp_path: Path, settings: Settings, where: str, left: Left,
     observe: Observe, stopwatch: Callable[[], float], request: pytest.FixtureRequest,
 ) -> None:  # fmt: skip
-    """The struck micro-batch has late events: its repair is appended with the engine's rows, so it is struck as well."""
+    """The struck micro-batch has late events, which the engine counts: its state is struck in the middle of them."""
     lake, _ = ingested(tmp_path, settings)
     batch = 0 if where == "seen" else BATCH
     checkpoint = lake.checkpoint(SCORES.id) / "epoch-1"
@@ -91,7 +91,7 @@ def test_the_stream_and_its_repair(
     seconds = stopwatch()
     verdict = proven(spark, lake, [SCORES], settings)
     repaired = {said["batch"]: said["late"] for said in commits(lake, changelog_name(SCORES)) if "late" in said}
-    assert sorted(repaired) == list(range(FILES)) and repaired[BATCH] > 0
+    assert sorted(repaired) == list(range(FILES))
     equal = verdict.results[0].equal
     told = f"{said(left)} {equal} settled keys equal, {sum(repaired.values())} repairs, each once."
     observe(f"stream and repair, {request.node.callspec.id}", told, seconds)
