@@ -71,7 +71,7 @@ def test_a_clock_that_steps_back_by_an_hour_rejects_what_is_ahead_of_it_and_a_re
     one_run(spark, lake, landing, [SCORES], settings)
     assert_in_order(lake)
     verdict = proven(spark, lake, [SCORES], settings)
-    assert (verdict.results[0].late_events, repairs(lake, SCORES)) == (1, 1)
+    assert (verdict.results[0].late_events, repairs(lake, SCORES)) == (1, 0)
     observe(
         "The clock of ingestion steps back by an hour",
         "3 lines from after what it shows are taken for lines from the future and are in quarantine, also the one that says when "
