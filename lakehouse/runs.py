@@ -25,6 +25,9 @@ Job = Literal["ingest", "stream", "recompute", "legacy", "replay"]
 Outcome = Literal["no end noted", "ended", "failed"]
 NOTED_EVERY = timedelta(seconds=1)
 
+_warmed_by: set[Job] = set()
+"""The jobs that the JVM of this process has done."""
+
 
 class Ended(Protocol):
     """What a loop of micro-batches tells of itself when it has ended."""
@@ -48,6 +51,8 @@ class Run:
     """Without an end it was killed, or is still at work."""
     whole: bool = True
     """Whether it was over everything that the log has, and not over an interval of it."""
+    warmed_by: list[str] = field(default_factory=list)
+    """The jobs that its process had done before: their classes were loaded and their code was compiled at their cost."""
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
     rows_read: int = 0
@@ -55,6 +60,11 @@ class Run:
     batches: int = 0
     batch_seconds: list[float] = field(default_factory=list)
     """Of a run that went on for long, those of the last micro-batches of each query."""
+
+    @property
+    def favoured(self) -> bool:
+        """Whether other jobs had warmed its process, and its own had not."""
+        return bool(self.warmed_by) and self.job not in self.warmed_by
 
     def took(self, ended: "Ended") -> int:
         """Note the micro-batches of a query that has ended; returns how many rows came in with them."""
@@ -69,7 +79,9 @@ def measured(
 ) -> Iterator[Run]:
     """Measure what happens inside, and keep it in the lake however it ends."""
     now = datetime.now(UTC)
-    run = Run(job, results, now.isoformat(), outcome="no end noted", whole=whole)
+    run = Run(job, results, now.isoformat(), outcome="no end noted", whole=whole, warmed_by=sorted(_warmed_by))
+    if spark is not None:
+        _warmed_by.add(job)
     file = lake.path / "runs" / f"{now:%Y%m%dT%H%M%S%f}-{job}.json"
     wall, cpu = time.monotonic(), cpu_seconds(spark)
 

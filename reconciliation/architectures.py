@@ -7,7 +7,8 @@ merge of Lambda's two answers, which readers pay for. With a batch run every so 
     Kappa  = stream with its repairs and restarts
     they cost the same where    interval = time covered * one batch run / (stream - speed layer)
 
-All four are measured, by what the runs in the lake have noted of themselves. Where one is missing, that is said.
+All four are measured, by what the runs in the lake have noted of themselves. Where one is missing, that is said. So it is
+where a job ran in a process that others had warmed: the order of a script would decide then which one is cheaper.
 """
 
 from collections.abc import Sequence
@@ -19,11 +20,13 @@ from pyspark.sql import functions as F
 
 from lakehouse.lake import Lake
 from lakehouse.log import log_at
-from lakehouse.runs import Run, runs
+from lakehouse.runs import Job, Run, runs
 from lakehouse.settings import Settings
 from reconciliation.accounts import account, cost_of_a_batch_run, together
 from reconciliation.words import count, listed
 from transformations.result import Result
+
+SAID: dict[Job, str] = {"stream": "the stream", "legacy": "the old speed layer", "recompute": "the batch layer"}
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,11 @@ def billed(noted: Sequence[Run], ids: Sequence[str], *, covered: timedelta, ever
     if not covered:
         missing.append("the log covers no time")
     recomputed = account(noted, "recompute", group)
+    if favoured := _favoured(*stream.runs, *speed.runs, *recomputed.runs):
+        missing.append(
+            f"{favoured} ran in a process that other jobs had warmed, which paid for what it used; "
+            "run each in a process of its own"
+        )
     return Bill(
         asked=tuple(ids),
         results=tuple(sorted(group)),
@@ -121,6 +129,12 @@ def billed(noted: Sequence[Run], ids: Sequence[str], *, covered: timedelta, ever
         unended=stream.unended + speed.unended + recomputed.unended,
         missing=tuple(missing),
     )
+
+
+def _favoured(*noted: Run) -> str:
+    """The jobs that ran where others had loaded classes and compiled code for them."""
+    jobs = {run.job for run in noted if run.favoured}
+    return listed([said for job, said in SAID.items() if job in jobs])
 
 
 def _named(ids: Sequence[str], most: int = 3) -> str:

@@ -46,22 +46,15 @@ def _cpu(value: float | None) -> str:
 
 
 def beside(costs: Sequence[LayerCost]) -> str | None:
-    """What the stream keeps and how fresh it is, against batch; none where one of them has not run in this lake."""
+    """What the stream keeps against batch; none where one of them has not run in this lake."""
     by_layer = {cost.layer: cost for cost in costs}
     stream, batch = by_layer.get("kappa"), by_layer.get("batch")
     if stream is None or batch is None:
         return None
-    parts = [
-        f"keeps {_against(stream.storage_bytes, batch.storage_bytes, 'more', 'less')} on disk "
-        f"({size(stream.storage_bytes)} against {size(batch.storage_bytes)})"
-    ]
-    if stream.freshness_seconds is not None and batch.freshness_seconds is not None:
-        parts.append(
-            f"was {_against(stream.freshness_seconds, batch.freshness_seconds, 'less fresh', 'fresher', 'as fresh')} in this run "
-            f"({seconds(stream.freshness_seconds)} behind ingestion against {seconds(batch.freshness_seconds)}, "
-            "and a scheduled batch is behind by up to its interval)"
-        )
-    return f"Against the batch layer, the stream {listed(parts)}."
+    return (
+        f"Against the batch layer, the stream keeps {_against(stream.storage_bytes, batch.storage_bytes)} on disk "
+        f"({size(stream.storage_bytes)} against {size(batch.storage_bytes)})."
+    )
 
 
 def cost_of_the_control(costs: Sequence[LayerCost]) -> str:
@@ -95,5 +88,5 @@ def saving(costs: Sequence[LayerCost]) -> str | None:
     )
 
 
-def _against(one: float, other: float, greater: str, smaller: str, same: str = "as much") -> str:
-    return same if one == other else greater if one > other else smaller
+def _against(one: float, other: float) -> str:
+    return "as much" if one == other else "more" if one > other else "less"

@@ -12,9 +12,10 @@ import pytest
 
 from lakehouse import runs as module
 from lakehouse.lake import Lake, create_lake
-from lakehouse.runs import measured, runs
+from lakehouse.runs import Job, measured, runs
 
 NO_SPARK = cast(Any, None)
+A_SESSION = cast(Any, object())
 KILLED = """
 import os, signal, sys, time
 from datetime import timedelta
@@ -76,3 +77,21 @@ def test_a_note_that_cannot_be_written_does_not_hide_why_the_run_failed(
     monkeypatch.setattr(module, "write_json", full)
     with pytest.raises(ValueError, match="the true reason"), measured(NO_SPARK, lake, "legacy", []):
         raise ValueError("the true reason")
+
+
+def test_a_run_knows_which_jobs_had_warmed_its_process(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_warmed_by", set())
+    jobs: tuple[Job, ...] = ("stream", "stream", "recompute", "recompute", "stream")
+    for job in jobs:
+        with measured(A_SESSION, lake, job, ["team_scores@1"]):
+            pass
+    assert [each.favoured for each in runs(lake)] == [False, False, True, False, False]
+    assert runs(lake)[-1].warmed_by == ["recompute", "stream"]
+
+
+def test_a_run_without_a_jvm_warms_none(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_warmed_by", set())
+    for session in (NO_SPARK, A_SESSION):
+        with measured(session, lake, "ingest" if session is None else "stream", []):
+            pass
+    assert not runs(lake)[-1].favoured

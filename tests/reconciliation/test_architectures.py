@@ -11,8 +11,17 @@ from reconciliation.prices import expense
 DAY = timedelta(days=1)
 
 
-def run(job: Job, cpu: float, *results: str, outcome: Outcome = "ended", whole: bool = True) -> Run:
-    return Run(job, list(results), "2026-03-01T00:00:00+00:00", outcome=outcome, whole=whole, cpu_seconds=cpu)
+def run(job: Job, cpu: float, *results: str, outcome: Outcome = "ended", whole: bool = True, after: str = "") -> Run:
+    """`after` are the jobs that its process had done before."""
+    return Run(
+        job,
+        list(results),
+        "2026-03-01T00:00:00+00:00",
+        outcome=outcome,
+        whole=whole,
+        warmed_by=after.split(),
+        cpu_seconds=cpu,
+    )
 
 
 def of(noted: list[Run], *ids: str, covered: timedelta = DAY, every: timedelta = DAY) -> Bill:
@@ -83,13 +92,34 @@ def test_a_batch_layer_that_ran_over_an_interval_is_told() -> None:
         ([MEASURED[0], MEASURED[2]], "the batch layer has noted no run of a@1 that ended"),
         ([*MEASURED, run("replay", 9, "a@1")], "a@1 was built by a replay"),
         ([run("stream", 9, "a@1", "b@1"), MEASURED[1]], "the batch layer has noted no run of b@1"),
+        ([MEASURED[0], run("recompute", 2, "a@1", after="stream")], "the batch layer ran in a process that other jobs"),
+        ([run("stream", 9, "a@1", after="ingest legacy"), *MEASURED[1:]], "the stream ran in a process that other"),
+        ([*MEASURED[:2], run("legacy", 9, after="stream")], "the old speed layer ran in a process that other"),
     ],
-    ids=["nothing", "no stream", "no batch", "a replay", "batch of a companion"],
+    ids=[
+        "nothing",
+        "no stream",
+        "no batch",
+        "a replay",
+        "batch of a companion",
+        "batch after the stream",
+        "the stream after ingestion",
+        "the control after the stream",
+    ],
 )
 def test_what_was_not_measured_is_said_to_be_missing(noted: list[Run], said: str) -> None:
     found = of(noted)
     assert found.kappa is None and found.cheaper is None and found.same_at is None
     assert expense(found).startswith("What Lambda and Kappa cost cannot be compared: ") and said in expense(found)
+
+
+def test_jobs_whose_own_kind_had_warmed_the_process_too_are_compared() -> None:
+    noted = [
+        run("stream", 9, "a@1", after="stream recompute"),
+        run("recompute", 2, "a@1", after="stream recompute"),
+        run("recompute", 2, "a@1", after="recompute"),
+    ]
+    assert of(noted).kappa == 9
 
 
 def test_without_a_speed_layer_lambda_costs_at_least_its_batch() -> None:
