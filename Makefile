@@ -51,10 +51,13 @@ notebooks: setup ## Open the notebooks in JupyterLab on loopback: make notebooks
 	@.venv/bin/jupytext --quiet --sync $(NOTEBOOKS)
 	@$(QUICK) LAKE="$(LAKE)" .venv/bin/jupyter lab --config infra/jupyter.py --notebook-dir notebooks
 
-bench: setup ## Measure throughput, CPU, memory, the API and freshness; takes an hour
+bench: setup ## Measure throughput, CPU, memory, the API and freshness; takes some hours
 	@.venv/bin/python -m benchmarks.run
+	@.venv/bin/python -m benchmarks.architectures
 	@.venv/bin/python -m benchmarks.serving
-	@.venv/bin/python -m benchmarks.freshness
+	@$(QUICK) .venv/bin/python -m benchmarks.freshness
+	@$(QUICK) .venv/bin/python -m benchmarks.freshness --engine spark
+	@$(QUICK) .venv/bin/python -m benchmarks.freshness --rates 100,500,1000,2500 --all-results
 	@.venv/bin/python -m benchmarks.ingestion --memory 5,20 --ids 100
 	@.venv/bin/python -m benchmarks.index --millions 1,10,100
 

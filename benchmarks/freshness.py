@@ -1,50 +1,41 @@
-"""Freshness: how long after an event has landed the API answers with it, while events keep coming.
+"""Freshness: how long after an event has landed the API answers with it, and the highest rate that is kept up with.
 
     make bench
-    .venv/bin/python -m benchmarks.freshness --rate 5000 --minutes 5 [--all-results]
+    .venv/bin/python -m benchmarks.freshness --rates 1000,2500,5000 --minutes 5 [--engine spark] [--all-results]
 
-`parity live --stream-only` runs as a user would start it. Beside its game a probe lands every second: one event of a team of
-its own. What is measured is the time from the moment its file appears to the first answer with its row, and all that is
-between: the look for new files, ingestion's micro-batch, the stream's, and the server's look at the table.
+`parity live --stream-only` runs as a user would start it, anew for each rate. Beside its game a probe lands every second.
+What is measured is the time from the moment its file appears to the first answer with its row, and all that is between: the
+look for new files, ingestion's micro-batch, the stream's, and the server's look at the table.
 """
 
-import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, quantiles
-from typing import Annotated, Any
-from urllib.error import HTTPError
-from urllib.request import urlopen
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.backlog import Landed, Sample, by_minute, sampled, sustained, took
+from benchmarks.probes import MEASURED, PATIENCE, Probes
 from lakehouse.arrivals import ARRIVALS
-from lakehouse.changelogs import boundary
-from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake, open_lake
-from lakehouse.log import position
 from lakehouse.progress import progress
 from transformations.catalogue import catalogue
-from transformations.durations import iso
 
-MEASURED = "team_scores"
 LOOK = 0.1
-PROBE = 1.0
 SAMPLE = 2.0
-PATIENCE = 180.0
-"""Seconds after which a probe counts as never seen; the longest wait for the start, too."""
 SETTINGS = {
     "PARITY_STREAM__INTERVAL": "100 milliseconds",
     "PARITY_INGESTION__FILES_PER_BATCH": "1000",
@@ -53,120 +44,31 @@ console = Console()
 
 
 @dataclass(frozen=True)
-class Sample:
-    """How far everything had come, at a time in seconds."""
+class Ran:
+    """What one run at one rate showed."""
 
-    at: float
-    landed: int
-    """Lines in landing files."""
-    ingested: int
-    """Lines in the log and beside it."""
-    logged: int
-    """Events of the log."""
-    streamed: int
-    """Events of the log that the stream has consumed."""
-    batches: dict[str, tuple[int, float]]
-    """Micro-batches and the seconds that they took in all, by query."""
+    rate: float
+    waits: list[float]
+    lost: int
+    samples: list[Sample]
 
-
-@dataclass
-class Run:
-    """What one run showed."""
-
-    waits: list[float] = field(default_factory=list)
-    """Seconds from a probe's landing to its answer."""
-    lost: int = 0
-    samples: list[Sample] = field(default_factory=list)
-
-
-class Probes:
-    """Lands probes, and asks for each until it is answered."""
-
-    def __init__(self, landing: Path, address: str) -> None:
-        self._landing = landing
-        self._address = address
-        self._waiting: dict[int, float] = {}
-        self._next = 0
-
-    def land(self) -> None:
-        name = f"probe-{self._next}"
-        event = {"event_id": name, "kind": "bubbles_popped", "player_id": "probe", "team_id": name, "bubbles": 1}
-        draft = self._landing / f".{name}"
-        draft.write_text(json.dumps({**event, "occurred_at": iso(datetime.now(UTC))}) + "\n")
-        draft.replace(self._landing / f"{name}.jsonl")
-        self._waiting[self._next] = time.monotonic()
-        self._next += 1
-
-    def look(self, run: Run) -> None:
-        """Ask for those that wait, oldest first, until one is not there yet."""
-        for number, landed in sorted(self._waiting.items()):
-            seen = self._answered(f"probe-{number}")
-            waited = time.monotonic() - landed
-            if seen:
-                run.waits.append(waited)
-            elif waited > PATIENCE:
-                run.lost += 1
-            else:
-                return
-            del self._waiting[number]
-
-    def waiting(self) -> int:
-        return len(self._waiting)
-
-    def _answered(self, team: str) -> bool:
-        try:
-            with urlopen(f"{self._address}/results/{MEASURED}?layer=kappa&key={team}&limit=1", timeout=10) as answer:
-                return bool(json.load(answer)["rows"])
-        except HTTPError as refused:
-            if refused.code != 404:  # the stream has not begun
-                raise
-            return False
-
-
-class Landed:
-    """Counts the lines that have landed, each file once."""
-
-    def __init__(self, landing: Path) -> None:
-        self._landing = landing
-        self._counted: set[str] = set()
-        self._lines = 0
-
-    def lines(self) -> int:
-        for entry in os.scandir(self._landing):
-            if entry.name.endswith(".jsonl") and entry.name not in self._counted:
-                self._counted.add(entry.name)
-                self._lines += Path(entry.path).read_bytes().count(b"\n")
-        return self._lines
-
-
-def sampled(lake: Lake, landed: Landed, at: float) -> Sample:
-    here = position(lake)
-    try:
-        streamed = position(lake, boundary(lake, catalogue()[MEASURED]).log_version).seq
-    except NothingToCompare:
-        streamed = 0
-    batches = {each.query: (each.batches, each.seconds) for each in progress(lake)}
-    return Sample(at, landed.lines(), here.lines, here.seq, streamed, batches)
+    @property
+    def sustained(self) -> bool:
+        return not self.lost and sustained(self.samples, self.rate)
 
 
 @contextmanager
-def living(directory: Path, *, rate: float, port: int, results: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+def living(
+    directory: Path, *, rate: float, engine: str, port: int, results: list[str]
+) -> Iterator[subprocess.Popen[bytes]]:
     """`parity live --stream-only`, ended as with Ctrl-C."""
     named = [option for name in results for option in ("--result", name)]
-    command = [
-        "live",
-        "--lake",
-        str(directory),
-        "--stream-only",
-        "--rate",
-        str(rate),
-        "--back",
-        "0",
-        "--port",
-        str(port),
-    ]
+    options = {"--lake": directory, "--rate": rate, "--back": 0, "--port": port}
+    command = ["live", "--stream-only", *(str(part) for option in options.items() for part in option), *named]
     process = subprocess.Popen(
-        [sys.executable, "-m", "cli.main", *command, *named], env={**SETTINGS, **os.environ}, start_new_session=True
+        [sys.executable, "-m", "cli.main", *command],
+        env={**SETTINGS, **os.environ, "PARITY_INGESTION__ENGINE": engine},
+        start_new_session=True,
     )
     try:
         yield process
@@ -176,31 +78,32 @@ def living(directory: Path, *, rate: float, port: int, results: list[str]) -> It
 
 
 def measured(
-    directory: Path, *, rate: float, length: timedelta, warm_up: timedelta, port: int, results: list[str]
-) -> Run:
+    directory: Path, *, rate: float, engine: str, seconds: float, warm_up: float, port: int, results: list[str]
+) -> Ran:
     """One run: probes once a second after the warm-up, for as long as asked, and until the last of them is answered."""
-    run = Run()
-    with living(directory, rate=rate, port=port, results=results) as process:
+    samples: list[Sample] = []
+    with living(directory, rate=rate, engine=engine, port=port, results=results) as process:
         lake = _begun(directory, process)
         landing = directory / "landing"
         probes, landed = Probes(landing, f"http://127.0.0.1:{port}"), Landed(landing)
-        first = time.monotonic() + warm_up.total_seconds()
-        last = first + length.total_seconds()
-        probe = sample = first
-        while (now := time.monotonic()) < last or (probes.waiting() and now < last + PATIENCE):
-            if process.poll() is not None:
-                sys.exit(f"`parity live` ended with exit code {process.returncode}.")
-            if probe <= now < last:
-                probes.land()
-                probe += PROBE
-            if sample <= now < last:
-                run.samples.append(sampled(lake, landed, now - first))
-                sample += SAMPLE
-            if now >= first:
-                probes.look(run)
+        first = time.monotonic() + warm_up
+        while time.monotonic() < first:
+            _refuse_ended(process)
             time.sleep(LOOK)
-        run.lost += probes.waiting()
-    return run
+        landing_probes = threading.Thread(target=probes.run, args=(seconds,), name="lander", daemon=True)
+        landing_probes.start()
+        while landing_probes.is_alive():
+            _refuse_ended(process)
+            now = time.monotonic() - first
+            if now < seconds and now >= len(samples) * SAMPLE:
+                samples.append(sampled(lake, landed, now))
+            time.sleep(LOOK)
+    return Ran(rate, probes.waits, probes.lost, samples)
+
+
+def _refuse_ended(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is not None:
+        sys.exit(f"`parity live` ended with exit code {process.returncode}.")
 
 
 def _begun(directory: Path, process: subprocess.Popen[bytes]) -> Lake:
@@ -215,64 +118,65 @@ def _begun(directory: Path, process: subprocess.Popen[bytes]) -> Lake:
     sys.exit(f"`parity live` has not begun to stream within {PATIENCE:.0f} s.")
 
 
-def show(run: Run, title: str) -> None:
+def show(ran: Ran, title: str) -> None:
     """Print the quantiles, and for each minute the backlogs and what a micro-batch took."""
-    if len(run.waits) > 1:
-        cut = quantiles(run.waits, n=100, method="inclusive")
+    kept_up = "kept up with" if ran.sustained else "NOT kept up with, so the quantiles are those of a growing queue"
+    if len(ran.waits) > 1:
+        cut = quantiles(ran.waits, n=100, method="inclusive")
         console.print(
-            f"{title}: {len(run.waits)} probes, from landing to the API p50 {cut[49]:.1f} s, p95 {cut[94]:.1f} s, "
-            f"p99 {cut[98]:.1f} s, longest {max(run.waits):.1f} s; {run.lost} not seen",
+            f"{title}: {kept_up}. {len(ran.waits)} probes, from landing to the API p50 {cut[49]:.1f} s, "
+            f"p95 {cut[94]:.1f} s, p99 {cut[98]:.1f} s, longest {max(ran.waits):.1f} s; {ran.lost} not seen",
             highlight=False,
             soft_wrap=True,
         )
     table = Table(title=title)
     for name in ("minute", "landed lines/s", "not ingested", "not streamed", "ingestion (s)", f"{MEASURED} (s)"):
         table.add_column(name, justify="right")
-    for minute, samples in _minutes(run.samples):
+    for minute, samples in by_minute(ran.samples):
         one, two = samples[0], samples[-1]
         table.add_row(
             str(minute + 1),
             f"{(two.landed - one.landed) / (two.at - one.at):,.0f}",
             f"{mean(each.landed - each.ingested for each in samples):,.0f}",
             f"{mean(each.logged - each.streamed for each in samples):,.0f}",
-            _took(one, two, "ingest"),
-            _took(one, two, f"{MEASURED}@1"),
+            took(one, two, "ingest"),
+            took(one, two, f"{MEASURED}@1"),
         )
     console.print(table)
 
 
-def _minutes(samples: list[Sample]) -> Iterator[tuple[int, list[Sample]]]:
-    for minute in sorted({int(each.at // 60) for each in samples}):
-        found = [each for each in samples if each.at // 60 == minute]
-        if len(found) > 1:
-            yield minute, found
-
-
-def _took(one: Sample, two: Sample, query: str) -> str:
-    """The mean length of the micro-batches between two samples."""
-    before, after = one.batches.get(query, (0, 0.0)), two.batches.get(query, (0, 0.0))
-    batches = after[0] - before[0]
-    return f"{(after[1] - before[1]) / batches:.2f}" if batches else "-"
-
-
 def main(
-    rate: Annotated[float, typer.Option(help="Events a second.")] = 5_000,
-    minutes: Annotated[float, typer.Option(help="How long to measure.")] = 5,
+    rates: Annotated[
+        str, typer.Option(help="Events a second, lowest first; the first that is not kept up with is the last.")
+    ] = "1000,2500,5000,10000",
+    minutes: Annotated[float, typer.Option(help="How long to measure at each rate.")] = 5,
     warm_up: Annotated[float, typer.Option(help="Minutes before that, in which the JVM compiles its code.")] = 2,
+    engine: Annotated[str, typer.Option(help="The engine of ingestion: embedded or spark.")] = "embedded",
     all_results: Annotated[bool, typer.Option("--all-results", help="Stream all results instead of one.")] = False,
     port: Annotated[int, typer.Option(help="Port of the server, on 127.0.0.1.")] = 8765,
-    keep: Annotated[Path | None, typer.Option(help="Leave the lake here.")] = None,
 ) -> None:
     """Measure the freshness of a result while events keep coming."""
-    home = keep or Path(tempfile.mkdtemp(prefix="parity-freshness-"))
     results = list(catalogue()) if all_results else [MEASURED]
-    title = f"{rate:,.0f} events a second, {len(results)} of {len(catalogue())} results streaming"
-    spans: dict[str, Any] = {"length": timedelta(minutes=minutes), "warm_up": timedelta(minutes=warm_up)}
-    try:
-        show(measured(home / "lake", rate=rate, port=port, results=results, **spans), title)
-    finally:
-        if keep is None:
+    highest = 0.0
+    for rate in (float(each) for each in rates.split(",")):
+        home = Path(tempfile.mkdtemp(prefix="parity-freshness-"))
+        try:
+            ran = measured(
+                home / "lake",
+                rate=rate,
+                engine=engine,
+                seconds=minutes * 60,
+                warm_up=warm_up * 60,
+                port=port,
+                results=results,
+            )
+        finally:
             shutil.rmtree(home)
+        show(ran, f"{rate:,.0f} events a second, {len(results)} of {len(catalogue())} results, ingestion {engine}")
+        if not ran.sustained:
+            break
+        highest = rate
+    console.print(f"The highest rate that was kept up with: {highest:,.0f} events a second", highlight=False)
 
 
 if __name__ == "__main__":

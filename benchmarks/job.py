@@ -1,14 +1,16 @@
 """Measured jobs in a process of their own, one after the other: what each cost, as a line of JSON.
 
-    python -m benchmarks.job LAKE LANDING NAME [NAME ...]
+    python -m benchmarks.job LAKE LANDING JOB [JOB ...]      # ingest, engine:RESULT, steps:RESULT, batch:RESULT
 
-The first pays for a cold JVM: classes, generated code, compilation.
+The first pays for a cold JVM: classes, generated code, compilation. What is timed is the same for all: from the call of the
+job to its return, its note and its table included. Making and removing the version that a replay fills is in no number.
 """
 
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -25,33 +27,38 @@ from lakehouse.versions import remove, version_to_replay
 from speed_layer.replay import replay
 from transformations.catalogue import catalogue
 
-Work = Callable[[SparkSession, Lake, Settings, Path], None]
+WAYS: dict[str, ReplayWay] = {"engine": "engine", "steps": "steps"}
 
 
-def _ingest(spark: SparkSession, lake: Lake, settings: Settings, landing: Path) -> None:
-    ingest(spark, lake, landing, settings)
+class Meter:
+    """Wall and CPU seconds between its two calls."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self.wall = self.cpu = 0.0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        wall, cpu = time.monotonic(), cpu_seconds(self._spark)
+        yield
+        self.wall, self.cpu = time.monotonic() - wall, cpu_seconds(self._spark) - cpu
 
 
-def _batch(spark: SparkSession, lake: Lake, settings: Settings, _: Path) -> None:
-    recompute(spark, lake, catalogue()["team_scores"], settings)
-
-
-def _replay(spark: SparkSession, lake: Lake, settings: Settings, *, way: ReplayWay) -> None:
-    """A new version from the whole log, which goes again."""
-    new = version_to_replay(lake, catalogue()["team_scores"])
-    replay(spark, lake, new, settings, way=way)
-    remove(lake, new)
-
-
-def _engine(spark: SparkSession, lake: Lake, settings: Settings, _: Path) -> None:
-    _replay(spark, lake, settings, way="engine")
-
-
-def _steps(spark: SparkSession, lake: Lake, settings: Settings, _: Path) -> None:
-    _replay(spark, lake, settings, way="steps")
-
-
-JOBS: dict[str, Work] = {"ingest": _ingest, "batch": _batch, "engine": _engine, "steps": _steps}
+def done(spark: SparkSession, lake: Lake, settings: Settings, job: str, *, landing: Path) -> Meter:
+    meter = Meter(spark)
+    kind, _, name = job.partition(":")
+    if kind == "ingest":
+        with meter.running():
+            ingest(spark, lake, landing, settings)
+    elif kind == "batch":
+        with meter.running():
+            recompute(spark, lake, catalogue()[name], settings)
+    else:
+        new = version_to_replay(lake, catalogue()[name])
+        with meter.running():
+            replay(spark, lake, new, settings, way=WAYS[kind])
+        remove(lake, new)
+    return meter
 
 
 def peak_memory(process: int) -> float:
@@ -61,16 +68,16 @@ def peak_memory(process: int) -> float:
     return int(line.split()[1]) / 1024**2
 
 
-def main(lake_path: str, landing: str, *names: str) -> None:
+def main(lake_path: str, landing: str, *jobs: str) -> None:
     lake, settings = create_lake(Path(lake_path)), load_settings()
     spark = spark_session(settings.spark, log_file=lake.log_file)
-    for name in names:
-        before, wall, cpu = len(runs(lake)), time.monotonic(), cpu_seconds(spark)
-        JOBS[name](spark, lake, settings, Path(landing))
+    for job in jobs:
+        before = len(runs(lake))
+        meter = done(spark, lake, settings, job, landing=Path(landing))
         new = runs(lake)[before:]
         found = {
-            "wall": round(time.monotonic() - wall, 3),
-            "cpu": round(cpu_seconds(spark) - cpu, 3),
+            "wall": round(meter.wall, 3),
+            "cpu": round(meter.cpu, 3),
             "batches": sum(run.batches for run in new),
             "rows": max(run.rows_read for run in new),
             "memory": round(peak_memory(java_process(spark)), 2),

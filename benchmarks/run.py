@@ -1,10 +1,12 @@
-"""The benchmark: the whole log replayed in both ways beside the batch recompute; ingestion, memory, a micro-batch.
+"""The benchmark: the whole log replayed beside the batch recompute, cold and warm, for results of every kind; memory.
 
     make bench                          # 5 million events, then 10 million for the memory
-    .venv/bin/python -m benchmarks.run --events 1000000 --no-twice
+    .venv/bin/python -m benchmarks.run --events 1000000 --no-twice --results player_sessions --rounds 3
 
-The replays and batch take turns on the same log: once each in a process of its own, which is what a scheduled job pays,
-then several times in one process, which is what a long-running one pays. Spark's start is not counted.
+A replay and batch take turns on the same log, and who comes first changes with each round: in a process of its own each
+time, which is what a scheduled job pays, then again and again in one process, which is what a long-running one pays. The
+files of the log are read once before each cold process, so that all find them in the page cache; rounds that warm up do
+not count. Spark's start is not counted.
 """
 
 import json
@@ -13,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
@@ -23,33 +26,36 @@ from rich.console import Console
 from rich.table import Table
 
 from simulator import simulate
+from transformations.catalogue import catalogue
 
-WARM_ROUNDS = 3
+ROUNDS, WARM_UP = 5, 2
+KINDS = "team_scores,active_players,player_sessions,offer_outcomes,league_scores"
+"""Tumbling and sliding windows, sessions, a join, and one that has no operator in the engine."""
 START = datetime(2026, 3, 1, tzinfo=UTC)
 SMALL = {"PARITY_STREAM__COMMITS_PER_BATCH": "1"}
-REPLAYS = ("engine", "steps")
-WAYS = (*REPLAYS, "batch")
 Cost = dict[str, Any]
 Costs = dict[str, list[Cost]]
 console = Console()
 
 
-def measured(lake: Path, *names: str, landing: Path | str = "", **environment: str) -> list[Cost]:
+def measured(lake: Path, *jobs: str, landing: Path | str = "", **environment: str) -> list[Cost]:
     """Run the jobs in one process and say what each cost."""
-    with console.status(f"{', '.join(names)} …"):
+    for file in lake.rglob("*.parquet"):
+        file.read_bytes()
+    with console.status(f"{', '.join(jobs)} …"):
         done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.job", str(lake), str(landing), *names],
+            [sys.executable, "-m", "benchmarks.job", str(lake), str(landing), *jobs],
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
             check=False,
         )
     if done.returncode:
-        sys.exit(f"{', '.join(names)} failed: {done.stderr[-2000:]}")
-    costs: list[Cost] = [json.loads(line) for line in done.stdout.splitlines()[-len(names) :]]
-    for name, cost in zip(names, costs, strict=True):
+        sys.exit(f"{', '.join(jobs)} failed: {done.stderr[-2000:]}")
+    costs: list[Cost] = [json.loads(line) for line in done.stdout.splitlines()[-len(jobs) :]]
+    for job, cost in zip(jobs, costs, strict=True):
         console.print(
-            f"{name}: {cost['wall']:.1f} s, {cost['cpu']:.1f} CPU s, {cost['batches']} micro-batches, "
+            f"{job}: {cost['wall']:.1f} s, {cost['cpu']:.1f} CPU s, {cost['batches']} micro-batches, "
             f"{cost['rows']:,} rows: {cost['rows'] / cost['wall']:,.0f} rows/s, "
             f"{cost['cpu'] / cost['rows'] * 1e6:.1f} CPU s per million; peak memory of the JVM so far {cost['memory']} GiB",
             highlight=False,
@@ -61,61 +67,75 @@ def measured(lake: Path, *names: str, landing: Path | str = "", **environment: s
 def main(
     events: Annotated[int, typer.Option(help="Events; memory is measured at twice as many.")] = 5_000_000,
     twice: Annotated[bool, typer.Option(help="Measure the memory at twice as many events too.")] = True,
+    results: Annotated[str, typer.Option(help="Names of results, with commas.")] = KINDS,
+    steps: Annotated[bool, typer.Option(help="Replay in steps too.")] = True,
+    rounds: Annotated[int, typer.Option(help="Times that all take turns.")] = ROUNDS,
     keep: Annotated[
         Path | None, typer.Option(help="Leave the lake here; one that is here is not ingested again.")
     ] = None,
 ) -> None:
     home = keep or Path(tempfile.mkdtemp(prefix="parity-bench-"))
     try:
-        bench(home, events, twice=twice)
+        ingested = None if (home / "lake").exists() else ingest_day(home, 0, events)
+        for name in results.split(","):
+            endless = catalogue()[name].window.endless
+            compare(home / "lake", name, ["engine", *(["steps"] if steps and not endless else []), "batch"], rounds)
+        if twice:
+            memory_at_twice(home, events, ingested)
     finally:
         if keep is None:
             shutil.rmtree(home)
 
 
-def bench(home: Path, events: int, *, twice: bool) -> None:
-    lake = home / "lake"
-    ingested = None if lake.exists() else ingest_day(home, 0, events)
-    cold = {name: measured(lake, name) for name in WAYS}
-    turns = measured(lake, *WAYS * (WARM_ROUNDS + 1))[len(WAYS) :]
-    warm = {name: turns[place :: len(WAYS)] for place, name in enumerate(WAYS)}
-    small = measured(lake, "engine", **SMALL)[0]
-    show(cold, warm)
-    more = small["batches"] - cold["engine"][0]["batches"]
-    if more > 0:
-        each = (small["wall"] - cold["engine"][0]["wall"]) / more
-        console.print(f"One more micro-batch costs {each:.2f} s ({small['batches']} of them, cold)")
-    if twice:
-        again = ingest_day(home, 1, events)
-        [engine] = measured(lake, "engine")
-        told = {"engine": (cold["engine"][0], engine), "ingestion": (ingested, again)}
-        for job, (one, two) in told.items():
-            if one is not None:
-                console.print(
-                    f"Peak memory of the JVM, {job}: {one['memory']} GiB at {one['events']:,} events, "
-                    f"{two['memory']} GiB at {two['events']:,} ({two['memory'] / one['memory']:.2f})"
-                )
+def turns(ways: Sequence[str], rounds: int) -> list[list[str]]:
+    """The order of each round: whoever was first is last in the next."""
+    return [[*ways[number % len(ways) :], *ways[: number % len(ways)]] for number in range(rounds)]
 
 
-def show(cold: Costs, warm: Costs) -> None:
-    """Print what each way cost, and how the two replays compare with the recompute."""
-    table = Table(title=f"{cold['batch'][0]['events']:,} events, {os.cpu_count()} cores, team_scores")
-    for name in ("measure", *WAYS, *(f"{way} / batch" for way in REPLAYS)):
+def compare(lake: Path, result: str, ways: Sequence[str], rounds: int) -> None:
+    """Cold, then warm; print what each way cost, and how the replays compare with the recompute."""
+    cold: Costs = {way: [] for way in ways}
+    warm: Costs = {way: [] for way in ways}
+    for order in turns(ways, rounds):
+        for way in order:
+            cold[way] += measured(lake, f"{way}:{result}")
+    orders = turns(ways, WARM_UP + rounds)
+    costs = iter(measured(lake, *(f"{way}:{result}" for order in orders for way in order)))
+    for number, order in enumerate(orders):
+        for way in order:
+            cost = next(costs)
+            if number >= WARM_UP:
+                warm[way].append(cost)
+    show(result, cold, warm)
+
+
+def show(result: str, cold: Costs, warm: Costs) -> None:
+    replays = [way for way in cold if way != "batch"]
+    rounds = len(cold["batch"])
+    table = Table(title=f"{result}: {cold['batch'][0]['events']:,} events, {os.cpu_count()} cores, {rounds} rounds")
+    for name in ("measure", *cold, *(f"{way} / batch (least, most)" for way in replays)):
         table.add_column(name, justify="left" if name == "measure" else "right")
     for heat, costs in (("cold", cold), ("warm", warm)):
         for name, unit in (("wall", "s"), ("cpu", "CPU s"), *([("memory", "GiB")] if heat == "cold" else [])):
-            found = {way: median(cost[name] for cost in costs[way]) for way in WAYS}
-            ratios = (f"{found[way] / found['batch']:.2f}" for way in REPLAYS)
-            table.add_row(f"{heat}: {name} ({unit})", *(f"{found[way]:.1f}" for way in WAYS), *ratios)
+            found = (f"{median(cost[name] for cost in costs[way]):.1f}" for way in costs)
+            compared = []
+            for way in replays:
+                each = [one[name] / batch[name] for one, batch in zip(costs[way], costs["batch"], strict=True)]
+                compared.append(f"{median(each):.2f} ({min(each):.2f}, {max(each):.2f})")
+            table.add_row(f"{heat}: {name} ({unit})", *found, *compared)
     console.print(table)
-    for way in REPLAYS:
-        each = {
-            heat: median(b["wall"] / r["wall"] for r, b in zip(costs[way], costs["batch"], strict=True))
-            for heat, costs in (("warm", warm), ("cold", cold))
-        }
-        console.print(
-            f"Throughput of the replay, {way}, against batch: {each['warm']:.2f} warm, {each['cold']:.2f} cold"
-        )
+
+
+def memory_at_twice(home: Path, events: int, ingested: Cost | None) -> None:
+    """The same log and as much again: memory belongs to what is open, so it must not grow with the log."""
+    [one], again = measured(home / "lake", "engine:team_scores"), ingest_day(home, 1, events)
+    [two] = measured(home / "lake", "engine:team_scores")
+    for job, before, after in (("engine", one, two), ("ingestion", ingested, again)):
+        if before is not None:
+            console.print(
+                f"Peak memory of the JVM, {job}: {before['memory']} GiB at {before['events']:,} events, "
+                f"{after['memory']} GiB at {after['events']:,} ({after['memory'] / before['memory']:.2f})"
+            )
 
 
 def ingest_day(home: Path, day: int, events: int) -> Cost:
