@@ -1,0 +1,82 @@
+"""What a layer says otherwise than the witness of chaos is a violation, as of the version of the log that the layer is of."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from accounts import account_of, game, taken_in
+from batch_tables import write_batch
+
+from chaos.accounting import Account
+from chaos.answers import batch_as_witnessed
+from chaos.system import RESULTS
+from chaos.violation import Violation
+from chaos.witness import ALLOWED, QUERIES, Witness
+from lakehouse.lake import Lake
+from lakehouse.log import position
+from transformations.catalogue import catalogue
+
+KNOWN = [catalogue()[name] for name in RESULTS]
+
+
+@pytest.fixture(scope="module")
+def landing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    landing = tmp_path_factory.mktemp("witnessed") / "landing"
+    game(landing)
+    return landing
+
+
+@pytest.fixture(scope="module")
+def lake(landing: Path) -> Lake:
+    return taken_in(landing.parent / "lake", landing)
+
+
+@pytest.fixture(scope="module")
+def account(lake: Lake, landing: Path) -> Account:
+    return account_of(lake, landing)
+
+
+def test_it_knows_every_result_that_chaos_runs() -> None:
+    assert set(QUERIES) == set(RESULTS)
+
+
+def test_of_an_earlier_version_it_knows_what_had_arrived_by_then(lake: Lake, account: Account) -> None:
+    witness = Witness(account.events)
+    half = position(lake, 2).arrivals
+    assert 0 < half < account.landed
+    some = [each for each in account.events if each.arrival <= half]
+    assert witness.rows("team_scores", arrivals=half) == Witness(some).rows("team_scores", arrivals=account.landed)
+    assert witness.settled_before(half) == max(each.event.event_time for each in some) - ALLOWED
+
+
+@pytest.mark.parametrize("version", [2, 4])
+def test_a_batch_layer_is_judged_as_of_its_own_version(
+    tmp_path: Path, landing: Path, account: Account, version: int
+) -> None:
+    lake, witness = taken_in(tmp_path / "lake", landing), Witness(account.events)
+    arrivals = position(lake, version).arrivals
+    for result in KNOWN:
+        rows = witness.rows(result.name, arrivals=arrivals)
+        write_batch(lake, result, witness.columns(result.name), rows, version)
+    counted = batch_as_witnessed(lake, KNOWN, witness)
+    assert all(counted[name] > 5 for name in RESULTS)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_row_that_is_lost_or_old_is_a_violation(tmp_path: Path, landing: Path, account: Account, name: str) -> None:
+    lake, witness = taken_in(tmp_path / "lake", landing), Witness(account.events)
+    result, columns = catalogue()[name], witness.columns(name)
+    rows = witness.rows(name, arrivals=account.landed)
+    write_batch(lake, result, columns, rows[1:], 4)
+    with pytest.raises(Violation, match=f"batch of {name} at log version 4 has {len(rows) - 1} rows"):
+        batch_as_witnessed(lake, [result], witness)
+    old = witness.rows(name, arrivals=position(lake, 3).arrivals)
+    assert old != rows
+    write_batch(lake, result, columns, old, 4)
+    with pytest.raises(Violation, match=f"batch of {name} at log version 4 has {len(old)} rows"):
+        batch_as_witnessed(lake, [result], witness)
+
+
+def test_nothing_is_said_of_what_batch_has_never_computed(lake: Lake, account: Account) -> None:
+    assert batch_as_witnessed(lake, KNOWN, Witness(account.events)) == {}
+    assert batch_as_witnessed(lake, [replace(KNOWN[0], version=2)], Witness(account.events)) == {}
