@@ -9,7 +9,7 @@ import re
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode
@@ -31,7 +31,7 @@ MOST_COMPLAINTS = 10
 
 @dataclass(frozen=True)
 class Question:
-    result: Result
+    result: Result = field(hash=False)
     layer: str
 
     @property
@@ -47,17 +47,18 @@ class Question:
 
 @dataclass(frozen=True)
 class Sums:
-    """What an answer comes to: how many rows, and the sum of each column of numbers."""
+    """What an answer comes to: how many rows, and of each value the sum, or how many there are if it is no whole number."""
 
     rows: int
     values: tuple[tuple[str, int], ...]
 
     @classmethod
     def of(cls, rows: Sequence[dict[str, Any]], result: Result) -> "Sums":
+        shown = [name for name in result.value_names if rows and name in rows[0]]
+        columns = {name: [row[name] for row in rows if row[name] is not None] for name in shown}
         sums = {
-            name: sum(row[name] for row in rows if row[name] is not None)
-            for name in sorted(result.value_names)
-            if rows and all(row[name] is None or type(row[name]) is int for row in rows)
+            name: sum(values) if all(type(value) is int for value in values) else len(values)
+            for name, values in columns.items()
         }
         return cls(len(rows), tuple(sums.items()))
 

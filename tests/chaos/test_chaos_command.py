@@ -72,7 +72,7 @@ def test_an_ingestion_that_does_not_know_what_it_has_taken_in_is_found(tmp_path:
         tmp_path / "lake", "--fault", "kill-ingest-after-sink", env={**env, "PARITY_SPARK__MASTER": "local[2]"}
     )
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "the input audit does not balance" in done.stderr, done.stderr
+    assert "landed lines have more than one fate" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("given", [("--fault", "kill-everything"), ("--fault", "compaction", "--fault", "nothing")])
