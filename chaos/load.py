@@ -29,8 +29,8 @@ ingestion keeps up with them."""
 STRETCH = 10 * PACE
 """In no stretch so long may nothing land: a run that idles measures nothing."""
 SAMPLE = 5.0
-FEWEST = 8
-"""Looks at the system in the shortest run, a minute: each of the parts that are compared has two."""
+FEWEST = 6
+"""Looks at the system in the shortest run, a minute, on a busy machine: each of the parts that are compared has two then."""
 MEGABYTE = 1024 * 1024
 LIMIT = 1536 * MEGABYTE
 """What a writer may hold at any moment: its heap, and as much again for code, buffers and Python."""

@@ -1,14 +1,15 @@
 """What a layer says otherwise than the witness of chaos is a violation, as of the version of the log that the layer is of."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from accounts import account_of, game, taken_in
-from batch_tables import write_batch
+from tables_by_hand import write_batch, write_stream
 
 from chaos.accounting import Account
-from chaos.answers import batch_as_witnessed
+from chaos.answers import batch_as_witnessed, stream_as_witnessed
 from chaos.system import RESULTS
 from chaos.violation import Violation
 from chaos.witness import ALLOWED, QUERIES, Witness
@@ -80,3 +81,39 @@ def test_a_row_that_is_lost_or_old_is_a_violation(tmp_path: Path, landing: Path,
 def test_nothing_is_said_of_what_batch_has_never_computed(lake: Lake, account: Account) -> None:
     assert batch_as_witnessed(lake, KNOWN, Witness(account.events)) == {}
     assert batch_as_witnessed(lake, [replace(KNOWN[0], version=2)], Witness(account.events)) == {}
+
+
+def told(lake: Lake, witness: Witness, name: str, *, lost: int = 0) -> int:
+    """Let a stream tell what the witness says at version 4, with window ends as the result has them; returns how many."""
+    result, arrivals = catalogue()[name], position(lake, 4).arrivals
+    columns, rows = witness.columns(name), witness.rows(name, arrivals=arrivals)[lost:]
+    if "window_end" not in columns:
+        lasts = sum(result.window.durations.values(), timedelta())
+        start, columns = columns.index("window_start"), [*columns, "window_end"]
+        rows = [(*row, int(str(row[start])) + lasts // timedelta(milliseconds=1)) for row in rows]
+    write_stream(lake, result, columns, rows, 4)
+    return len(witness.rows(name, arrivals=arrivals, settled_before=witness.settled_before(arrivals)))
+
+
+def test_what_the_stream_has_settled_is_what_the_witness_says(tmp_path: Path, landing: Path, account: Account) -> None:
+    lake, witness = taken_in(tmp_path / "lake", landing), Witness(account.events)
+    expected = {name: told(lake, witness, name) for name in RESULTS}
+    assert stream_as_witnessed(lake, KNOWN, witness) == expected and min(expected.values()) > 5
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_settled_row_that_the_stream_lacks_is_a_violation(
+    tmp_path: Path, landing: Path, account: Account, name: str
+) -> None:
+    lake, witness = taken_in(tmp_path / "lake", landing), Witness(account.events)
+    told(lake, witness, name, lost=3)
+    with pytest.raises(Violation, match=f"stream of {name} at log version 4 has .* rows, the witness"):
+        stream_as_witnessed(lake, [catalogue()[name]], witness)
+
+
+def test_a_stream_of_which_nothing_is_settled_is_a_violation(tmp_path: Path, landing: Path, account: Account) -> None:
+    lake = taken_in(tmp_path / "lake", landing)
+    first = Witness(account.events[:1])
+    told(lake, first, "team_scores")
+    with pytest.raises(Violation, match="no row of the stream of team_scores is settled: nothing was compared"):
+        stream_as_witnessed(lake, [KNOWN[0]], Witness([]))

@@ -86,7 +86,7 @@ def test_a_burst_that_is_missing_or_a_pace_that_is_too_slow_is_a_violation() -> 
 
 def test_a_run_that_was_hardly_looked_at_is_a_violation() -> None:
     assert judged(hour(1), 1)
-    with pytest.raises(Violation, match="looked at 7 times in 60 s"):
+    with pytest.raises(Violation, match="looked at 5 times in 60 s"):
         judged(hour(1)[: FEWEST - 1], 1)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from accounts import account_of, game, taken_in
-from batch_tables import write_batch
 from deltalake import CommitProperties, DeltaTable
 from processes import EMBEDDED, parity
+from tables_by_hand import write_batch
 
 from chaos.moments import MOMENTS
 from chaos.remains import Remains, last_numbered, orphans, remains_of_batch, remains_of_ingestion, remains_of_stream
