@@ -66,7 +66,7 @@ def small_disk(directory: Path, *, size: int = SIZE) -> Iterator[SmallDisk]:
 def _mount_tmpfs(directory: Path, size: int) -> None:
     _called(_LIBC.unshare, _NEW_MOUNTS)
     _called(_LIBC.mount, b"none", b"/", None, _RECURSIVE | _PRIVATE, None)  # what is mounted here stays here
-    _called(_LIBC.mount, b"tmpfs", os.fsencode(directory.resolve()), b"tmpfs", 0, f"size={size}".encode())
+    _called(_LIBC.mount, b"tmpfs", os.fsencode(directory.resolve()), b"tmpfs", 0, f"size={size},mode=700".encode())
 
 
 def _called(function: "ctypes._FuncPointer", *arguments: object) -> None:
