@@ -5,13 +5,17 @@ recomputes it, also if the log has gone on since.
 """
 
 import json
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from chaos.accounting import Arrived
+from chaos.reader import Question, Sums
 from chaos.violation import Violation
 from chaos.witness import Row, Witness
 from lakehouse.arrivals import ARRIVALS
@@ -64,6 +68,23 @@ def stream_as_witnessed(lake: Lake, results: Sequence[Result], witness: Witness)
     if found:
         raise Violation("; ".join(found))
     return counted
+
+
+def answers_as_landed(lake: Lake, seen: Mapping[tuple[Question, int], Sums], events: Sequence[Arrived]) -> int:
+    """How many answers that were given while faults struck had every bubble that had landed by then, and no other."""
+    pops = [each for each in events if each.event.kind == "bubbles_popped"]
+    upto = list(accumulate((each.event.fields["bubbles"] for each in pops), initial=0))
+    checked, found = 0, list[str]()
+    for (question, version), sums in seen.items():
+        if "bubbles" in (answered := dict(sums.values)):
+            count = bisect_right(pops, _arrivals_at(lake, version), key=lambda each: each.arrival)
+            landed = {"bubbles": upto[count], "events": count}
+            if other := {name: answered[name] for name in landed if answered[name] != landed[name]}:
+                found.append(f"{question.said} said {other} at log version {version}, and what had landed was {landed}")
+            checked += 1
+    if found:
+        raise Violation("; ".join(found[:NAMED]))
+    return checked
 
 
 def _arrivals_at(lake: Lake, version: int) -> int:

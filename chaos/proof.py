@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from chaos.accounting import Account, accounted
-from chaos.answers import batch_as_witnessed, stream_as_witnessed
+from chaos.answers import answers_as_landed, batch_as_witnessed, stream_as_witnessed
+from chaos.reader import Question, Sums
 from chaos.violation import Violation
 from chaos.witness import Witness
 from lakehouse.arrivals import ARRIVALS
@@ -42,14 +43,22 @@ class Proof:
 
 
 def proven(
-    lake: Lake, landing: Path, results: Sequence[Result], environment: Mapping[str, str], *, batch_came_round: bool
+    lake: Lake,
+    landing: Path,
+    results: Sequence[Result],
+    environment: Mapping[str, str],
+    *,
+    batch_came_round: bool,
+    answers: Mapping[tuple[Question, int], Sums],
 ) -> Proof:
     """Nothing lost, nothing doubled, nothing misjudged, and both layers say what the landing files say; else a violation.
 
-    Where the batch layer came round in this round of faults, it has to be right as it is.
+    Where the batch layer came round in this round of faults, it has to be right as it is. The `answers` are those that a reader
+    got while the faults struck.
     """
     account = accounted(landing, Path(lake.table(ARRIVALS)), now=round(time.time() * 1000))
     witness = Witness(account.events)
+    answers_as_landed(lake, answers, account.events)
     before = batch_as_witnessed(lake, results, witness)
     if batch_came_round:
         if lacking := [result.name for result in results if result.name not in before]:

@@ -93,6 +93,10 @@ class Reader:
         """How many answers there have been to each question."""
         return dict(self._answers)
 
+    def sums(self) -> dict[tuple[Question, int], Sums]:
+        """What the answers have come to of which the version of the log says all."""
+        return {(question, of): sums for (question, of), sums in list(self._sums.items()) if isinstance(of, int)}
+
     def refuse_silence(self, since: dict[Question, int], *, patience: float = PATIENCE) -> None:
         """Wait until each question has been answered since then; complaints and silence are violations."""
         deadline = time.monotonic() + patience

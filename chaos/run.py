@@ -106,7 +106,12 @@ def chaos(
                 system.recovered()
             say(f"Round {number}: {incident.said}. Recovered in {recovered_in:.1f} s, the proof follows")
             proof = proven(
-                lake, system.landing, system.results, environment, batch_came_round=system.batch_came_round()
+                lake,
+                system.landing,
+                system.results,
+                environment,
+                batch_came_round=system.batch_came_round(),
+                answers=reader.sums(),
             )
             reader.refuse_silence(answers)
             yield Round(number, each.name, incident.said, incident.at - begun, recovered_in, proof)

@@ -9,7 +9,8 @@ from accounts import account_of, game, taken_in
 from tables_by_hand import write_batch, write_stream
 
 from chaos.accounting import Account
-from chaos.answers import batch_as_witnessed, stream_as_witnessed
+from chaos.answers import answers_as_landed, batch_as_witnessed, stream_as_witnessed
+from chaos.reader import Question, Sums
 from chaos.system import RESULTS
 from chaos.violation import Violation
 from chaos.witness import ALLOWED, QUERIES, Witness
@@ -117,3 +118,23 @@ def test_a_stream_of_which_nothing_is_settled_is_a_violation(tmp_path: Path, lan
     told(lake, first, "team_scores")
     with pytest.raises(Violation, match="no row of the stream of team_scores is settled: nothing was compared"):
         stream_as_witnessed(lake, [KNOWN[0]], Witness([]))
+
+
+@pytest.mark.parametrize("wrong", [{}, {"bubbles": 1}, {"events": -1}], ids=["right", "a bubble more", "a pop less"])
+def test_an_answer_that_was_given_on_the_way_has_what_had_landed_by_then(
+    lake: Lake, account: Account, wrong: dict[str, int]
+) -> None:
+    seen: dict[tuple[Question, int], Sums] = {(Question(KNOWN[2], "batch"), 3): Sums(1, (("clicked_at", 1),))}
+    for version in (1, 2, 4):
+        arrivals = position(lake, version).arrivals
+        arrived = (each.event.fields for each in account.events if each.arrival <= arrivals)
+        pops = [fields["bubbles"] for fields in arrived if "bubbles" in fields]
+        values = {"bubbles": sum(pops), "events": len(pops)}
+        if version == 2:
+            values |= {name: values[name] + more for name, more in wrong.items()}
+        seen[Question(KNOWN[0], "kappa"), version] = Sums(9, tuple(values.items()))
+    if not wrong:
+        assert answers_as_landed(lake, seen, account.events) == 3
+        return
+    with pytest.raises(Violation, match=rf"team_scores of kappa said {{'{next(iter(wrong))}': .* at log version 2"):
+        answers_as_landed(lake, seen, account.events)
