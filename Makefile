@@ -8,7 +8,7 @@ PORT ?= 8080
 LIVE_PORT ?= 8000
 # What `make chaos` draws from: every fault of the runner once, and then a load of so many minutes.
 SEED ?= 7
-ROUNDS ?= 40
+ROUNDS ?= 45
 MINUTES ?= 60
 # How many logs `make laws` draws for each law; a log holds twenty examples. LAWS_SEED repeats a run.
 LOGS ?= 50

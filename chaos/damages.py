@@ -4,18 +4,26 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 GARBAGE = b"\x00garbage\xff" * 64
 
 
+Checkpointed = Literal["ingest", "stream"]
+
+
 @dataclass(frozen=True)
 class Damage:
-    """A way to damage a checkpoint, and whether only a stream has what it damages."""
+    """A way to damage a checkpoint, whether only a stream has what it damages, and who can go on with what is left.
+
+    Nobody else may: it has to refuse, and to name the command that makes it whole.
+    """
 
     name: str
     said: str
     do: Callable[[Path], None]
     stateful: bool = False
+    goes_on: tuple[Checkpointed, ...] = ()
 
 
 def _last(directory: Path) -> Path:
@@ -47,12 +55,18 @@ def _corrupted(state: Path) -> None:
 
 
 DAMAGES = (
-    Damage("commit-log-lost", "the commit log of the last micro-batch is gone", lambda home: _lost(_last(home / "commits"))),
+    Damage(
+        "commit-log-lost", "the commit log of the last micro-batch is gone", lambda home: _lost(_last(home / "commits")),
+        goes_on=("ingest", "stream"),  # the micro-batch is run again, and what the table has is skipped
+    ),
     Damage("offsets-torn", "the last file of its offsets is torn", lambda home: _torn(_last(home / "offsets"))),
     Damage("commits-torn", "the last file of its commit log is torn", lambda home: _torn(_last(home / "commits"))),
     Damage("metadata-lost", "the metadata of its checkpoint is gone", lambda home: (home / "metadata").unlink()),
     Damage("state-corrupt", "the newest version of its state is garbage", lambda home: _corrupted(home / "state"), stateful=True),
-    Damage("checkpoint-lost", "its checkpoint is gone altogether", shutil.rmtree),
+    Damage(
+        "checkpoint-lost", "its checkpoint is gone altogether", shutil.rmtree,
+        goes_on=("ingest",),  # which micro-batches are in the log, the log says; of a result's state nobody else knows
+    ),
 )  # fmt: skip
 
 

@@ -1,52 +1,61 @@
-"""What lands in a run of faults: a simulated day, cut into files, that lands portion by portion as the seed says.
+"""What lands in a run of faults: a simulated game, cut into files, that lands portion by portion as the seed says.
 
 The game itself is late, doubled and broken already. On top of that a portion can come out of order, with copies of old
-files, or with files that were held back so long that all in them is late.
+files, or with files that were held back until all in them was late. A file is held back when its turn comes, so whatever is held
+back is older than what has landed since.
 """
 
 import os
 import random
 import shutil
+from math import ceil
 from pathlib import Path
+
+from chaos.lines import event_of
+from chaos.violation import Violation
 
 PORTION = 3
 """Files that land together."""
-HELD_BACK = 0.2
+OF_WHICH_ONE_IS_HELD_BACK = 5
+HOURS = 12
+"""How long the game goes on, however many files it is cut into."""
+FIRST_HOURS = 2
+"""What lands before the first fault: by then some keys of each result are settled, offers too, which takes more than an hour."""
+WHOLE_GAME = 2 * HOURS * 3_600_000
+"""In milliseconds, the last retries included."""
 
 
 class Deliveries:
     """The files that have not landed yet, in the order of their arrival, and those that are held back."""
 
     def __init__(self, pool: Path, landing: Path, rng: random.Random) -> None:
-        files = sorted(pool.glob("*.jsonl"))
         self._landing = landing
         self._rng = rng
         self._landed: list[Path] = []
         self._copies = 0
-        # The first and the last file are never held back: something has to be there to be late for.
-        held = rng.sample(files[1:-1], min(round(len(files) * HELD_BACK), len(files) - 2))
-        self._held = sorted(held)
-        self._coming = [file for file in files if file not in held]
+        self._held: list[Path] = []
+        self._passed, self._place = 0, 0
+        self._coming = sorted(pool.glob("*.jsonl"))
+        self._first = first_files(len(self._coming))
 
     @property
     def landed(self) -> int:
         """How many files have landed."""
         return len(self._landed)
 
+    def first(self) -> int:
+        """Let the first hours of the game land; returns how many files that are."""
+        return self._portion(self._first)
+
     def portion(self, *, portions: int = 1) -> int:
         """Let the next files land, or copies where all have landed; returns how many."""
-        if not self._coming:
-            return self.copies()
-        count = min(PORTION * portions, len(self._coming))
-        for file in self._coming[:count]:
-            self._land(file)
-        del self._coming[:count]
-        return count
+        return self._portion(PORTION * portions) if self._coming else self.copies(PORTION * portions)
 
     def one(self) -> None:
-        """Let the next file land."""
-        if self._coming:
-            self._land(self._coming.pop(0))
+        """Let the next file land. Who relies on a pace has to be told that nothing is left."""
+        if not self._coming:
+            raise Violation(f"all {self.landed} files have landed before their time: the game was cut into too few")
+        self._land(self._coming.pop(0))
 
     def shuffled(self) -> int:
         """Let the next files land in another order than they were written in."""
@@ -60,17 +69,26 @@ class Deliveries:
             self._land(file)
         return count
 
-    def late(self) -> int:
-        """Let half of what is held back land, at least a file: all of it is late by now."""
-        count = (len(self._held) + 1) // 2
-        for file in self._held[:count]:
+    def late(self, before: int, *, kind: str = "bubbles_popped") -> int:
+        """Let half of the files land that are late by now, at least one; returns how many. See `late_files`."""
+        late = self.late_files(before, kind=kind)
+        landing = late[: (len(late) + 1) // 2]
+        for file in landing:
+            self._held.remove(file)
             self._land(file)
-        del self._held[:count]
-        return count
+        return len(landing)
 
-    def copies(self) -> int:
-        """Let a part of what has landed before land once more, under other names."""
-        again = self._rng.sample(self._landed, (len(self._landed) + 1) // 2)
+    def late_files(self, before: int, *, kind: str = "bubbles_popped") -> list[Path]:
+        """Those of the files held back in which all is from before a time, in milliseconds.
+
+        A file without an event of the kind is left out: it would touch nothing that is made of these.
+        """
+        return [file for file in self._held if _is_late(file, before, kind)]
+
+    def copies(self, most: int | None = None) -> int:
+        """Let half of what has landed before land once more, under other names; or so many files at most."""
+        half = (len(self._landed) + 1) // 2
+        again = self._rng.sample(self._landed, half if most is None else min(half, most))
         for file in again:
             self._copies += 1
             copy = self._landing / f"copy-{self._copies:04d}.jsonl"
@@ -88,7 +106,46 @@ class Deliveries:
         self._held, self._coming = [], []
         return len(left)
 
+    def _portion(self, count: int) -> int:
+        """The next files; some of those that pass by are held back. The last one of all never is."""
+        before = self.landed
+        while self._coming and self.landed < before + count:
+            file = self._coming.pop(0)
+            if self._is_held_back() and self._coming:
+                self._held.append(file)
+            else:
+                self._land(file)
+        return self.landed - before
+
+    def _is_held_back(self) -> bool:
+        """Of five that pass by one is, and the seed says which; never the very first."""
+        turn = self._passed % OF_WHICH_ONE_IS_HELD_BACK
+        if turn == 0:
+            self._place = self._rng.randrange(0 if self._passed else 1, OF_WHICH_ONE_IS_HELD_BACK)
+        self._passed += 1
+        return turn == self._place
+
     def _land(self, file: Path) -> None:
         target = self._landing / file.name
         file.replace(target)
         self._landed.append(target)
+
+
+def first_files(files: int) -> int:
+    """How many of so many files land before the first fault."""
+    return max(2 * PORTION, -(-files * FIRST_HOURS // HOURS))
+
+
+def files_with(portioned: int, *, single: int = 0) -> int:
+    """Into how many files a game is cut of which so many land in portions, and so many one by one, after the first ones.
+
+    Of those that come in portions some are held back as they pass by, the first ones too.
+    """
+    passing = 1 - 1 / OF_WHICH_ONE_IS_HELD_BACK
+    return ceil((portioned + passing * single) / (passing - FIRST_HOURS / HOURS)) + 3 * PORTION
+
+
+def _is_late(file: Path, before: int, kind: str) -> bool:
+    events = [event_of(line, now=before + WHOLE_GAME) for line in file.read_bytes().split(b"\n")]
+    happened = [(event.kind, event.event_time) for event in events if event is not None]
+    return any(each == kind for each, _ in happened) and all(time <= before for _, time in happened)

@@ -7,27 +7,20 @@ asked for it.
 import random
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from chaos.damages import DAMAGES, INDEX_DAMAGES, Damage
-from chaos.moments import MOMENTS, Moment
-from chaos.system import PATIENCE, System, Writer
+from chaos.damages import DAMAGES, INDEX_DAMAGES, Checkpointed, Damage
+from chaos.kills import killed
+from chaos.moments import MOMENTS
+from chaos.system import PATIENCE, STRUCK_NAMES, Incident, System, Writer
 from chaos.violation import Violation
 from lakehouse.arrivals import ARRIVALS
 from transformations.result import Result
 
-KILLED = -9
 REFUSED = 2
-STRUCK_NAMES: dict[Writer, str] = {"ingest": "ingestion", "stream": "the stream", "batch": "the batch layer"}
-
-
-@dataclass(frozen=True)
-class Incident:
-    """What was done, in words, and when it struck."""
-
-    said: str
-    at: float
+DISK_FULL = "disk-full"
 
 
 @dataclass(frozen=True)
@@ -44,13 +37,13 @@ def faults() -> dict[str, Fault]:
 def _all() -> Iterator[Fault]:
     for writer, moments in MOMENTS.items():
         for moment in moments:
-            yield Fault(f"kill-{writer}-{moment.name}", partial(_killed, writer, moment, late=False))
+            yield Fault(f"kill-{writer}-{moment.name}", partial(killed, writer, moment, late=False))
     for moment in MOMENTS["stream"]:
-        yield Fault(f"kill-repair-{moment.name}", partial(_killed, "stream", moment, late=True))
+        yield Fault(f"kill-repair-{moment.name}", partial(killed, "stream", moment, late=True))
     for writer in ("ingest", "stream"):
         yield Fault(f"pause-{writer}", partial(_paused, writer))
     for writer in MOMENTS:
-        yield Fault(f"disk-full-{writer}", partial(_disk_full, writer))
+        yield Fault(f"{DISK_FULL}-{writer}", partial(_disk_full, writer))
     for damage in DAMAGES:
         yield Fault(f"stream-{damage.name}", partial(_damaged, "stream", damage))
         if not damage.stateful:
@@ -65,54 +58,12 @@ def _all() -> Iterator[Fault]:
     yield Fault("backlog", _backlog)
 
 
-def _killed(writer: Writer, moment: Moment, system: System, rng: random.Random, *, late: bool) -> Incident:
-    """SIGKILL at a moment of the next micro-batch, also twice in a row at the same one."""
-    result = rng.choice([each for each in system.results if each.way == "engine"] if late else system.results)
-    times = rng.choice((1, 2))
-    seen = None if moment.watch is None else moment.watch(system, result)
-    if moment.place is not None:
-        system.arm(f"{moment.place}:{_what(writer, result)}:*")
-    _land(system, late=late)
-    if writer == "batch":
-        system.start("batch")
-    struck = 0.0
-    for time_left in range(times, 0, -1):
-        if seen is not None:
-            system.until(seen, f"{STRUCK_NAMES[writer]} was to be killed {moment.said}, and that moment does not come")
-            system.process(writer).kill()
-        code = system.died(writer)
-        struck = struck or time.monotonic()
-        if code != KILLED:
-            raise Violation(
-                f"{STRUCK_NAMES[writer]} was to be killed {moment.said}, and ended with exit code {code}: "
-                f"{system.process(writer).said[-600:].strip()}"
-            )
-        if moment.watch is not None and time_left > 1:
-            seen = _started_again(writer, system)
-        elif time_left == 1:
-            system.disarm()
-        elif moment.over:
-            _land(system)
-        process = system.start(writer)
-    if writer == "batch" and process.wait(PATIENCE) != 0:
-        raise Violation(f"the batch layer failed when it was started again: {process.said[-600:].strip()}")
-    of = "" if writer == "ingest" else f" of {result.name}"
-    again = ", and once more at the same place" if times == 2 else ""
-    kind = " in a micro-batch with repairs" if late else ""
-    return Incident(f"{STRUCK_NAMES[writer]}{of} was killed{kind} {moment.said}{again}", struck)
-
-
-def _started_again(writer: Writer, system: System) -> Callable[[], bool]:
-    """A second kill from outside comes as soon as the writer is at work again: its log says that it has begun."""
-    return lambda: "✓ Spark starts" in system.process(writer).said
-
-
 def _paused(writer: Writer, system: System, rng: random.Random) -> Incident:
     """SIGSTOP in the middle of a micro-batch; a second instance is refused meanwhile; then SIGCONT."""
     result = rng.choice(system.results)
     places = {"ingest": "ingest.written", "stream": "stream.computed"}
     system.arm(f"stop@{places[writer]}:{_what(writer, result)}:*")
-    _land(system)
+    system.deliveries.portion()
     process = system.process(writer)
     system.until(process.is_stopped, f"{STRUCK_NAMES[writer]} was to be stopped and goes on")
     struck = time.monotonic()
@@ -125,16 +76,18 @@ def _paused(writer: Writer, system: System, rng: random.Random) -> Incident:
 
 
 def _disk_full(writer: Writer, system: System, rng: random.Random) -> Incident:
-    """No file may grow any more when the writer is about to commit."""
+    """The disk is full when the writer is about to commit. Without a disk that can be filled, no file may grow any more."""
     result = rng.choice(system.results)
     places = {"ingest": "ingest.written", "stream": "stream.computed", "batch": "recompute.computed"}
-    system.arm(f"full@{places[writer]}:{_what(writer, result)}:*")
-    _land(system)
+    system.arm(f"{'full' if system.disk is None else 'stop'}@{places[writer]}:{_what(writer, result)}:*")
+    system.deliveries.portion()
     if writer == "batch":
         system.start("batch")
-    code = system.died(writer)
-    struck, said = time.monotonic(), system.process(writer).said
-    if code != REFUSED or "could not be written" not in said:
+    with _filled(system, writer):
+        code = system.died(writer)
+        struck, said = time.monotonic(), system.process(writer).said
+    refusal = "a file may not grow any more" if system.disk is None else "the disk is full"
+    if code != REFUSED or f"could not be written: {refusal}" not in said:
         raise Violation(
             f"{STRUCK_NAMES[writer]} on a full disk ended with exit code {code} and said: {said[-600:].strip()}"
         )
@@ -142,17 +95,44 @@ def _disk_full(writer: Writer, system: System, rng: random.Random) -> Incident:
     process = system.start(writer)
     if writer == "batch" and process.wait(PATIENCE) != 0:
         raise Violation(f"the batch layer failed after the disk had room again: {process.said[-600:].strip()}")
-    return Incident(f"{STRUCK_NAMES[writer]} found the disk full at its commit, said so, and was started again", struck)
+    how = (
+        "could write no file (a limit: there is no right to a disk of its own)"
+        if system.disk is None
+        else "found the disk full"
+    )
+    return Incident(f"{STRUCK_NAMES[writer]} {how} at its commit, said so, and was started again", struck)
 
 
-def _damaged(writer: Writer, damage: Damage, system: System, rng: random.Random) -> Incident:
-    """The checkpoint is damaged while the writer is dead. It goes on, or says which command makes it whole."""
+@contextmanager
+def _filled(system: System, writer: Writer) -> Iterator[None]:
+    """The disk filled while the writer is stopped at its place; the other writers rest until there is room again."""
+    if system.disk is None:
+        yield
+        return
+    process = system.process(writer)
+    system.until(process.is_stopped, f"{STRUCK_NAMES[writer]} was to be stopped before its commit and goes on")
+    others = [system.process(other) for other in ("ingest", "stream") if other != writer]
+    for other in others:
+        other.stop()
+    system.disk.fill()
+    system.disarm()
+    process.resume()
+    try:
+        yield
+    finally:
+        system.disk.free()
+        for other in others:
+            other.resume()
+
+
+def _damaged(writer: Checkpointed, damage: Damage, system: System, rng: random.Random) -> Incident:
+    """The checkpoint is damaged while the writer is dead. It goes on where what is left suffices; else it says what to do."""
     stateful = [each for each in system.results if each.way == "engine"]
     result = rng.choice(stateful if damage.stateful else system.results)
     system.process(writer).kill()
     damage.do(system.checkpoint(writer, result))
     struck = time.monotonic()
-    _land(system)
+    system.deliveries.portion()
     process = system.start(writer)
     system.until(
         lambda: process.code is not None or (system.ingested() and system.streamed()),
@@ -162,8 +142,12 @@ def _damaged(writer: Writer, damage: Damage, system: System, rng: random.Random)
     of = "" if writer == "ingest" else f" of {result.name}"
     said = f"{STRUCK_NAMES[writer]}{of}: {damage.said}"
     if process.code is None:
-        return Incident(f"{said}; it went on by itself", struck)
+        refuse_wrong_end(damage, writer, said, went_on=True)
+        return Incident(f"{said}; what was left sufficed, and it went on by itself", struck)
     code = process.wait(PATIENCE)
+    refuse_wrong_end(
+        damage, writer, f"{said}; it ended with exit code {code}: {process.said[-600:].strip()}", went_on=False
+    )
     if code != REFUSED or "--rebuild" not in process.said:
         raise Violation(f"{said}; it ended with exit code {code} and named no way out: {process.said[-600:].strip()}")
     named = ["stream", "--lake", str(system.lake.path), "--result", result.name, "--rebuild"]
@@ -174,13 +158,21 @@ def _damaged(writer: Writer, damage: Damage, system: System, rng: random.Random)
     return Incident(f"{said}; it refused to go on, and --rebuild made it whole", struck)
 
 
+def refuse_wrong_end(damage: Damage, writer: Checkpointed, said: str, *, went_on: bool) -> None:
+    """Who goes on without what it needs would guess; who refuses although nothing is missing needs nobody's help."""
+    if went_on and writer not in damage.goes_on:
+        raise Violation(f"{said}; it went on by itself, and it had to refuse")
+    if not went_on and writer in damage.goes_on:
+        raise Violation(f"{said}; what was left suffices to go on")
+
+
 def _index_damaged(damage: Damage, system: System, _: random.Random) -> Incident:
     """Copies of what the log has land next: an index that forgot them would let them in."""
     system.process("ingest").kill()
     damage.do(system.lake.ids)
     struck = time.monotonic()
     system.deliveries.copies()
-    _land(system)
+    system.deliveries.portion()
     system.start("ingest")
     return Incident(f"{damage.said} while ingestion was dead", struck)
 
@@ -189,7 +181,7 @@ def _engines_changed(system: System, _: random.Random) -> Incident:
     """The embedded engine goes on with what Spark's had, and Spark's with what that has."""
     for engine in ("embedded", "spark"):
         system.process("ingest").kill()
-        _land(system)
+        system.deliveries.portion()
         system.start("ingest", PARITY_INGESTION__ENGINE=engine)
         struck = time.monotonic()
         system.until(system.ingested, f"the {engine} engine does not go on with the log of the other one", pause=0.05)
@@ -199,16 +191,17 @@ def _engines_changed(system: System, _: random.Random) -> Incident:
 def _compaction(system: System, _: random.Random) -> Incident:
     struck = time.monotonic()
     maintenance = system.begin(["maintain", "--lake", str(system.lake.path)])
-    _land(system)
+    system.deliveries.portion()
     if maintenance.wait(PATIENCE) != 0:
         raise Violation(f"maintenance beside the writers failed: {maintenance.said[-600:].strip()}")
     return Incident("the tables were compacted while all were at work", struck)
 
 
 def _late_storm(system: System, _: random.Random) -> Incident:
+    system.await_late()
     struck = time.monotonic()
-    count = system.deliveries.late()
-    return Incident(f"{count} files that had been held back landed at once", struck)
+    count = system.deliveries.late(system.late_before())
+    return Incident(f"{count} files that had been held back landed at once, all of it late by then", struck)
 
 
 def _copies(system: System, _: random.Random) -> Incident:
@@ -228,12 +221,6 @@ def _backlog(system: System, _: random.Random) -> Incident:
     count = system.deliveries.portion(portions=3)
     system.start("ingest")
     return Incident(f"{count} files had landed while ingestion was away", struck)
-
-
-def _land(system: System, *, late: bool = False) -> None:
-    if late:
-        system.deliveries.late()
-    system.deliveries.portion()
 
 
 def _what(writer: Writer, result: Result) -> str:

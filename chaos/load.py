@@ -7,15 +7,15 @@ time, so after the first part of the run neither may grow with it.
 import contextlib
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
 import psutil
 
-from chaos.faults import Fault, Incident
-from chaos.system import System
+from chaos.faults import Fault
+from chaos.system import Incident, System
 from chaos.violation import Violation
 from lakehouse.lake import write_json
 from lakehouse.landings import manifests
@@ -26,8 +26,11 @@ PACE = 6.0
 BURST = 1.0
 """The files that land at once half-way, by those of the whole run at its pace. One after the other, ten times as fast as before,
 ingestion keeps up with them."""
-SPARE = 10
+STRETCH = 10 * PACE
+"""In no stretch so long may nothing land: a run that idles measures nothing."""
 SAMPLE = 5.0
+FEWEST = 6
+"""Looks at the system in the shortest run, a minute, on a busy machine: each of the parts that are compared has two then."""
 MEGABYTE = 1024 * 1024
 LIMIT = 1536 * MEGABYTE
 """What a writer may hold at any moment: its heap, and as much again for code, buffers and Python."""
@@ -46,13 +49,24 @@ class Sample:
     ingest: int
     stream: int
     state: int
+    landed: int
+    """Landing files so far."""
     waiting: int
     """Landing files that are not in the log yet."""
 
 
 def files_for(minutes: float) -> int:
-    """How many landing files such a run lets land."""
-    return round(minutes * 60 / PACE * (1 + BURST)) + SPARE
+    """How many landing files such a run lets land: all of its pace, and the burst."""
+    return paced(minutes * 60) + burst_of(minutes * 60)
+
+
+def paced(seconds: float) -> int:
+    """How many files have landed by their pace after so many seconds."""
+    return int(seconds / PACE)
+
+
+def burst_of(seconds: float) -> int:
+    return round(seconds / PACE * BURST)
 
 
 def load(minutes: float) -> Fault:
@@ -68,14 +82,13 @@ def load(minutes: float) -> Fault:
 
 
 def _sampled(system: System, seconds: float) -> Iterator[Sample]:
-    """Let files land at their pace, and look at the system every few seconds."""
+    """Let files land at their pace, and look at the system every few seconds. A look that takes long delays no file for good."""
     begun = time.monotonic()
-    burst = round(seconds / PACE * BURST)
-    landed = looked = 0.0
+    burst, landed, looked = burst_of(seconds), 0, 0.0
     while (now := time.monotonic() - begun) < seconds:
-        if now - landed >= PACE:
-            landed = now
+        for _ in range(paced(now) - landed):
             system.deliveries.one()
+        landed = paced(now)
         if burst and now >= seconds / 2:
             for _ in range(burst):
                 system.deliveries.one()
@@ -95,7 +108,7 @@ def _sample(system: System, at: float) -> Sample:
     taken = sum(len(files) for number, files in manifests(system.lake) if number <= position(system.lake).batch)
     return Sample(
         at, resident(system.process("ingest").pid), resident(system.process("stream").pid), state,
-        system.deliveries.landed - taken,
+        system.deliveries.landed, system.deliveries.landed - taken,
     )  # fmt: skip
 
 
@@ -118,8 +131,9 @@ def _files(directory: Path) -> Iterator[Path]:
             yield file
 
 
-def _judged(samples: list[Sample], minutes: float) -> str:
-    """What the run needed, in a sentence; more at its end than before the burst is a violation."""
+def _judged(samples: Sequence[Sample], minutes: float) -> str:
+    """What the run needed, in a sentence. More at its end than before the burst is a violation, and so is a run that idles."""
+    _refuse_idle(samples, minutes * 60)
     early, late = _part(samples, 0.25, 0.5), _part(samples, 0.75, 1.0)
     told = []
     for name in ("ingest", "stream", "state"):
@@ -140,5 +154,24 @@ def _judged(samples: list[Sample], minutes: float) -> str:
     )
 
 
-def _part(samples: list[Sample], first: float, last: float) -> list[Sample]:
+def _refuse_idle(samples: Sequence[Sample], seconds: float) -> None:
+    """Memory that does not grow where nothing lands says nothing: files have to land all along, and all of the burst."""
+    if len(samples) < FEWEST:
+        raise Violation(
+            f"the load was looked at {len(samples)} times in {seconds:.0f} s, which is too seldom to judge it"
+        )
+    last = samples[0]
+    for sample in samples[1:]:
+        if sample.landed > last.landed:
+            last = sample
+        elif sample.at - last.at > STRETCH:
+            raise Violation(
+                f"nothing landed from {last.at:.0f} s to {sample.at:.0f} s of the load, {last.landed} files in all"
+            )
+    wanted = paced(samples[-1].at) - paced(samples[0].at) + burst_of(seconds)
+    if (landed := samples[-1].landed - samples[0].landed) < wanted:
+        raise Violation(f"{landed} files landed during the load, and {wanted} had to")
+
+
+def _part(samples: Sequence[Sample], first: float, last: float) -> Sequence[Sample]:
     return samples[int(len(samples) * first) : int(len(samples) * last)]

@@ -50,7 +50,7 @@ class Process:
 
     @property
     def said(self) -> str:
-        return "\n".join(self._said)
+        return "\n".join(list(self._said))  # a copy in one step: the listener goes on
 
     def kill(self) -> None:
         """SIGKILL for Python and the JVM at once."""
@@ -64,6 +64,10 @@ class Process:
         except FileNotFoundError:
             return False
         return state == "T"
+
+    def stop(self) -> None:
+        """SIGSTOP for Python and the JVM."""
+        self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
         self._signal(signal.SIGCONT)

@@ -5,13 +5,18 @@ layer comes round when it is asked to.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from chaos.deliveries import Deliveries
+from chaos.disk import SmallDisk
 from chaos.processes import Process
+from chaos.remains import last_numbered
 from chaos.violation import Violation
+from chaos.witness import ALLOWED
 from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundaries
 from lakehouse.failpoints import VARIABLE
@@ -20,28 +25,50 @@ from lakehouse.lake import Lake
 from lakehouse.landings import manifests
 from lakehouse.log import position
 from transformations.catalogue import catalogue
+from transformations.durations import to_millis
 from transformations.result import Result
 
 Writer = Literal["ingest", "stream", "batch"]
-RESULTS = ("team_scores", "player_sessions", "league_scores")
-"""One of each way: told again and again, told once, recomputed."""
+RESULTS = ("team_scores", "player_sessions", "offer_outcomes", "league_scores")
+"""Windows that are told again and again, sessions and a join that are told once, an as-of join that is recomputed."""
 PATIENCE = 240.0
 """Nothing that is waited for takes so many seconds, also on a busy machine."""
 STILL = 0.005
+PORTIONS = 5
+STRUCK_NAMES: dict[Writer, str] = {"ingest": "ingestion", "stream": "the stream", "batch": "the batch layer"}
+
+
+@dataclass(frozen=True)
+class Incident:
+    """What was done, in words, and when it struck."""
+
+    said: str
+    at: float
 
 
 class System:
     """The processes over one lake, where they stand, and what strikes them."""
 
-    def __init__(self, lake: Lake, landing: Path, deliveries: Deliveries, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        landing: Path,
+        deliveries: Deliveries,
+        environment: Mapping[str, str],
+        *,
+        disk: SmallDisk | None = None,
+    ) -> None:
+        """The tables are on a small `disk` that can be filled, if there is one."""
         self.lake = lake
         self.landing = landing
         self.deliveries = deliveries
+        self.disk = disk
         known = catalogue()
         self.results: list[Result] = [known[name] for name in RESULTS]
         self._order = lake.path / "failpoint"
         self._environment = {**environment, VARIABLE: str(self._order.resolve())}
         self._running: dict[Writer, Process] = {}
+        self._batch_came_round = False
 
     def command(self, writer: Writer, *more: str, continuous: bool = True) -> list[str]:
         lake = ["--lake", str(self.lake.path)]
@@ -61,7 +88,13 @@ class System:
 
     def start(self, writer: Writer, **more: str) -> Process:
         self._running[writer] = self.begin(self.command(writer), **more)
+        self._batch_came_round |= writer == "batch"
         return self._running[writer]
+
+    def batch_came_round(self) -> bool:
+        """Whether the batch layer has been started since this was asked last."""
+        came_round, self._batch_came_round = self._batch_came_round, False
+        return came_round
 
     def process(self, writer: Writer) -> Process:
         return self._running[writer]
@@ -131,10 +164,38 @@ class System:
     def checkpoint(self, writer: Writer, result: Result) -> Path:
         return self.lake.checkpoint("ingest") if writer == "ingest" else live_epoch(self.lake, result).checkpoint
 
-    def newest_batch(self, writer: Writer, result: Result) -> int:
-        """The last micro-batch that a writer has begun."""
-        offsets = self.checkpoint(writer, result) / "offsets"
-        return max((int(file.name) for file in offsets.iterdir() if file.name.isdigit()), default=-1)
+    @contextmanager
+    def held_still(self, writer: Writer, result: Result) -> Iterator[None]:
+        """Stop a writer between two micro-batches of a result. What lands meanwhile is the next one's."""
+        process, checkpoint = self.process(writer), self.checkpoint(writer, result)
+
+        def stopped() -> bool:
+            process.stop()
+            self.until(process.is_stopped, f"the {writer} was to be stopped and goes on")
+            if last_numbered(checkpoint / "offsets") == last_numbered(checkpoint / "commits"):
+                return True
+            process.resume()
+            return False
+
+        self.until(stopped, f"the {writer} never rests", pause=0.1)
+        try:
+            yield
+        finally:
+            process.resume()
+
+    def await_late(self, kind: str = "bubbles_popped") -> None:
+        """Let files land until some that are held back are late, with events of a kind."""
+        for _ in range(PORTIONS):
+            if self.deliveries.late_files(self.late_before(), kind=kind):
+                return
+            self.deliveries.portion()
+            self.recovered()
+        raise Violation(f"after {PORTIONS} portions no file that is held back is late with an event {kind!r}")
+
+    def late_before(self) -> int:
+        """What happened until then is late by now, in milliseconds: the mark of the log less the allowed lateness."""
+        mark = position(self.lake).high_water
+        return 0 if mark is None else to_millis(mark) - ALLOWED
 
     def end(self) -> None:
         for process in self._running.values():

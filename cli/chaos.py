@@ -82,7 +82,8 @@ def _told(each: "Round") -> str:
     return (
         f"{each.number:>3}  {each.fault}\n"
         f"     at {each.struck_after:.1f} s: {each.said}\n"
-        f"     recovered in {each.recovered_in:.1f} s; {found.equal:,} settled keys equal at log version {found.log_version}; "
+        f"     recovered in {each.recovered_in:.1f} s; {found.equal:,} settled keys equal at log version {found.log_version}, "
+        f"{found.witnessed:,} rows as the landing files say; "
         f"landed {found.landed:,} = accepted {found.accepted:,} + duplicate {found.duplicate:,} + quarantined "
         f"{found.quarantined:,}; no revision twice"
     )

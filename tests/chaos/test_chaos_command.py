@@ -63,16 +63,35 @@ def test_transaction_ids_that_are_off_are_found(tmp_path: Path) -> None:
     assert "nothing was lost" not in done.stdout
 
 
+BUGS = {
+    "it takes in again what is offered again": (
+        "kill-ingest-after-sink", "ingestion/ingest.py", "    if batch <= before.batch:\n        return 0\n", "",
+        "landed lines have more than one fate",
+    ),
+    "it knows no id": (
+        "copies", "ingestion/index/pending.py", "look_up([*self._index.places, *self._parts], high, low)",
+        "look_up([], high, low)", "event ids are in the log more than once",
+    ),
+    "it skips a file": (
+        "copies", "ingestion/ingest.py", "files = as_noted(manifest(lake, batch))",
+        "files = as_noted(manifest(lake, batch))[1:]", "landed lines have no fate",
+    ),
+    "it reads a file twice": (
+        "copies", "ingestion/ingest.py", "files = as_noted(manifest(lake, batch))",
+        "files = as_noted(manifest(lake, batch)); files = [*files, files[0]]", "landed lines have more than one fate",
+    ),
+}  # fmt: skip
+"""Deliberate bugs of ingestion. The layers agree on what it has made of the files, and totals can balance."""
+
+
 @pytest.mark.chaos
-def test_an_ingestion_that_does_not_know_what_it_has_taken_in_is_found(tmp_path: Path) -> None:
-    """The deliberate bug: a micro-batch that is offered again is taken in again. Its lines are copies then."""
-    known = "    if batch <= before.batch:\n        return 0\n"
-    env = changed_copy(tmp_path / "other", "ingestion/ingest.py", known, "")
-    done = chaos(
-        tmp_path / "lake", "--fault", "kill-ingest-after-sink", env={**env, "PARITY_SPARK__MASTER": "local[2]"}
-    )
+@pytest.mark.parametrize("bug", BUGS)
+def test_an_ingestion_that_loses_or_doubles_is_found(tmp_path: Path, bug: str) -> None:
+    fault, module, right, wrong, said = BUGS[bug]
+    env = changed_copy(tmp_path / "other", module, right, wrong)
+    done = chaos(tmp_path / "lake", "--fault", fault, env={**env, "PARITY_SPARK__MASTER": "local[2]"})
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "the input audit does not balance" in done.stderr, done.stderr
+    assert f"Violation in round 1, seed {SEED}: " in done.stderr and said in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("given", [("--fault", "kill-everything"), ("--fault", "compaction", "--fault", "nothing")])

@@ -52,16 +52,23 @@ def settings(settings: Settings) -> Settings:
     return cut_into(settings, 1)
 
 
-def killed_twice(start: Callable[[str], Process], where: str, seen: Callable[[], bool]) -> None:
-    """Kill the process at the same place twice: by a failpoint, or when something is seen."""
-    for _ in range(2):
+Seen = Callable[[int, Process], bool]
+"""Whether a process is to be killed now, by the number of the kill: what the first one has left is no sign for the second."""
+
+
+def killed_twice(
+    start: Callable[[str], Process], where: str, seen: Seen, left: Callable[[int], None] = lambda _: None
+) -> None:
+    """Kill the process at the same place twice: by a failpoint, or when something is seen. `left` looks at the disk each time."""
+    for number in range(2):
         process = start("" if where == "seen" else where)
         if where == "seen":
-            while not seen():
+            while not seen(number, process):
                 assert process.code is None, process.said
                 time.sleep(SOON)
             process.kill()
         assert process.wait(PATIENCE) == KILLED, process.said
+        left(number)
 
 
 @pytest.mark.parametrize(
@@ -80,12 +87,20 @@ def test_the_stream_and_its_repair(
 ) -> None:  # fmt: skip
     """The struck micro-batch has late events, which the engine counts: its state is struck in the middle of them."""
     lake, _ = ingested(tmp_path, settings)
-    batch = 0 if where == "seen" else BATCH
     checkpoint = lake.checkpoint(SCORES.id) / "epoch-1"
-    sign = checkpoint / "commits" / "0" if left.commit_log else checkpoint / "metadata"
     command = ("stream", "--lake", lake.path, "--result", SCORES.name)
-    killed_twice(lambda failpoint: begun(lake, command, failpoint=failpoint), where, sign.exists)
-    assert found(checkpoint, batch, sink=batch in streamed(lake)) == left
+
+    def seen(number: int, process: Process) -> bool:
+        """A complete micro-batch is another one at the second kill. Before the first offsets the process has to be at work."""
+        if left.commit_log:
+            return (checkpoint / "commits" / str(number)).exists()
+        return "✓ Spark starts" in process.said and (checkpoint / "metadata").exists()
+
+    def as_meant(number: int) -> None:
+        batch = BATCH if where != "seen" else number if left.commit_log else 0
+        assert found(checkpoint, batch, sink=batch in streamed(lake)) == left
+
+    killed_twice(lambda failpoint: begun(lake, command, failpoint=failpoint), where, seen, as_meant)
     stopwatch()
     stream(spark, lake, [SCORES], settings)
     seconds = stopwatch()
@@ -122,7 +137,7 @@ def test_the_batch_layer(
         return begun(lake, command, failpoint=failpoint)
 
     files: set[Path] = set()
-    killed_twice(start, where, lambda: bool(set(table.glob("*.parquet")) - files))
+    killed_twice(start, where, lambda *_: bool(set(table.glob("*.parquet")) - files))
     newest = coverage(lake, SCORES)[0].log_version
     assert newest == (FILES if "replaced" in where else 1)
     stopwatch()
