@@ -29,7 +29,7 @@ from lakehouse.settings import Settings
 from reconciliation.history import keep
 from reconciliation.pins import Candidate, controlled
 from reconciliation.reconcile import reconcile
-from reconciliation.sentences import not_judged
+from reconciliation.sentences import audit_fault, not_judged
 from reconciliation.verdict import Verdict
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
@@ -171,8 +171,11 @@ def judged(verdict: Verdict) -> str:
     compared, differing = (sum(getattr(each, name) for each in verdict.results) for name in ("compared", "differing"))
     names = [each.result for each in verdict.results]
     of = names[0] if len(names) == 1 else f"{len(names)} results"
-    how = {
-        "agree": f"agrees in all {compared:,} settled keys of {of}",
-        "differ": f"differs in {differing:,} of {compared:,} settled keys of {of}",
-    }
-    return how.get(verdict.status, f"has too few settled keys to compare: {not_judged(verdict)}")
+    if verdict.alike:
+        said = f"agrees in all {compared:,} settled keys of {of}"
+    elif verdict.not_judged and not differing:
+        said = f"has too few settled keys to compare: {not_judged(verdict)}"
+    else:
+        said = f"differs in {differing:,} of {compared:,} settled keys of {of}"
+    fault = audit_fault(verdict.audit)
+    return f"{said}; {fault}" if fault else said

@@ -85,7 +85,7 @@ def _with_verdict(history: History, differences: DataFrame) -> DataFrame:
 def _reconciliation_rules(at: Pin) -> list[Rule]:
     return [
         Columns(_schema(RECONCILIATIONS)),
-        given((*VERDICT, "at", "candidate", "policy", "log_version", "status", *COUNTS, "audit_balanced"), VERDICT),
+        given((*VERDICT, "at", "candidate", "policy", "log_version", "status", *COUNTS), VERDICT),
         unique(VERDICT),
         known("result", RESULTS, VERDICT),
         known("candidate", ("kappa", "legacy"), VERDICT),

@@ -2,6 +2,7 @@
 
 | the stream and batch | the control | policy | answer |
 |---|---|---|---|
+| agree, but the input was not audited, or does not balance | any | any | not shown yet: both may lack the same events |
 | differ | any | `drop` | yes: what comes late is in the batch layer's answers only |
 | differ | any | `correct` | yes: the stream cannot stand in for it |
 | could not be compared | any | any | not shown yet |
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from reconciliation.architectures import Bill
-from reconciliation.verdict import Verdict
+from reconciliation.verdict import Audit, Verdict
 from reconciliation.words import count, every, listed, number
 
 QUESTION = "Is the batch layer still needed?"
@@ -38,6 +39,8 @@ class Answer:
 
 def answer(verdict: Verdict, control: Verdict | None, bill: Bill) -> Answer:
     """The answer as the table above says, for the results that were judged."""
+    if verdict.alike and (fault := unaudited(verdict.audit)):
+        return Answer("not shown yet", f"the layers agree, but {fault}, and both may lack the same events")
     if verdict.status == "differ":
         if verdict.policy == "drop":
             return Answer(
@@ -56,6 +59,13 @@ def answer(verdict: Verdict, control: Verdict | None, bill: Bill) -> Answer:
             "the layers agree, but under the policy `drop` the next event that comes late is in the answers of batch only",
         )
     return Answer("no", f"the stream alone gives the same answers in {_judged(verdict)}. {_price(bill)}")
+
+
+def unaudited(audit: Audit) -> str | None:
+    """What the audit lacks to prove that both layers have what landed; none if it balances."""
+    if audit.unavailable:
+        return "the input could not be audited"
+    return None if audit.balanced else "the input audit does not balance"
 
 
 def _untested(control: Verdict | None) -> str | None:

@@ -5,7 +5,7 @@ over the rows that it must have counted: those that were not late or, where it g
 dropped.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain, pairwise
@@ -34,8 +34,13 @@ def wrong_by_itself(
     interval: Interval,
     space: Workspace,
     revisions: str | None,
+    *,
+    tolerance: Mapping[str, float],
 ) -> int | None:
-    """How many of the engine's own settled rows in the interval differ from batch over the rows that it must have counted."""
+    """How many of the engine's own settled rows in the interval differ from batch over the rows that it must have counted.
+
+    What is tolerated in the answer is tolerated here: otherwise a tolerance of the user's would never lead to an agreement.
+    """
     result = space.result
     if not isinstance(at.boundary, Boundary) or revisions is None or result.way != "engine":
         return None
@@ -54,7 +59,7 @@ def wrong_by_itself(
         conditions.append(f"not {settled(result, settled_before(mark(lake, at.boundary.history), allowed))}")
     conditions.append(f"coalesce(window_end > {moment(at.high_water - settings.retention.horizon)}, true)")
     space.computed("expected", unmarked(result.computed(counted).where(result.present)))
-    both = compared(result, "select * from expected", engine, tolerance={})
+    both = compared(result, "select * from expected", engine, tolerance=tolerance)
     wrong = " and ".join([*conditions, interval.predicate, "len(differing) > 0"])
     [(found,)] = space.database.sql(f"select count(*) from ({both}) where {wrong}").fetchall()
     return int(found)

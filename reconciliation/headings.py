@@ -1,6 +1,6 @@
 """What a verdict is headed with. The stream ought to agree with batch; the control ought not to, so it has its own words."""
 
-from reconciliation.answer import QUESTION
+from reconciliation.answer import QUESTION, unaudited
 from reconciliation.verdict import Verdict
 
 STREAM = {
@@ -22,7 +22,8 @@ def question(verdict: Verdict) -> str:
 
 def heading(verdict: Verdict) -> str:
     if verdict.candidate != "legacy":
-        return STREAM[verdict.status]
+        fault = unaudited(verdict.audit) if verdict.alike else None
+        return f"The layers agree, but {fault}" if fault else STREAM[verdict.status]
     if verdict.status == "differ" and verdict.unexplained:
         return "The control differs, and not every difference has a cause"
     return CONTROL[verdict.status]

@@ -142,7 +142,9 @@ def _judged(
             wrong = explained(spark, lake, result, settings, at, differing.where(F.size("differing") > 0))
             again = written_twice(differing.where(F.size("differing") == 0))
             differences = collected(wrong.unionByName(again), result)
-        engine_wrong = wrong_by_itself(spark, lake, settings, at, interval, keys.space, keys.revisions)
+        engine_wrong = wrong_by_itself(
+            spark, lake, settings, at, interval, keys.space, keys.revisions, tolerance=tolerance
+        )
     by_cause = counts_by_cause(differences)
     number = {state: each.keys for state, each in counted.items()}
     compared_keys, total = number["equal"] + number["differs"], sum(number.values())

@@ -9,9 +9,12 @@ from reconciliation.costs import LayerCost
 from reconciliation.prices import beside, cost_of_the_control, expense
 from reconciliation.redelivery import Redelivery
 from reconciliation.rewritten import Rewritten
-from reconciliation.verdict import ResultVerdict, Verdict
+from reconciliation.verdict import Audit, AuditBucket, ResultVerdict, Verdict
 from reconciliation.words import SIDES, count, listed, share
 from transformations.durations import written
+
+NAMED = 4
+"""Hours of an audit that are named in a sentence; the chart has all."""
 
 
 def sentences(
@@ -32,21 +35,32 @@ def agreement(verdict: Verdict) -> str:
     waiting = f"; {count(flight, 'key')} in flight {'is' if flight == 1 else 'are'} not judged" if flight else ""
     versions = sorted({each.log_version for each in verdict.results})
     at = f"at log version {listed([str(version) for version in versions])}"
-    if verdict.status == "agree":
-        audit = "; the input could not be audited" if verdict.audit.unavailable else ""
+    unaudited = audit_fault(verdict.audit)
+    if verdict.alike:
         empty = [each.result for each in verdict.results if each.empty]
         if len(empty) == len(verdict.results):
             said = f"the log gives {listed(empty)} no row there {at}, and neither has one"
         else:
             nothing = f"; the log gives {listed(empty)} no row, and neither has one" if empty else ""
             said = f"they are equal in all {count(judged, 'settled key')} of {over} {at}{nothing}"
-        return f"The {side} and the batch layer agree: {said}{waiting}{audit}."
+        if unaudited:
+            return f"Whether the {side} and the batch layer are right is not known: {said}{waiting}, but {unaudited}."
+        return f"The {side} and the batch layer agree: {said}{waiting}."
+    unknown = f"; {unaudited}" if verdict.audit.unavailable else ""
     if verdict.status == "could not compare":
         few = f"too few keys are settled and comparable {at}: {not_judged(verdict)}"
-        return f"The {side} and the batch layer could not be compared: {few if verdict.results else 'no result was asked for'}."
+        why = few if verdict.results else "no result was asked for"
+        return f"The {side} and the batch layer could not be compared: {why}{unknown}."
     unjudged = f"; too few keys are settled to judge {not_judged(verdict)}" if verdict.not_judged else ""
     faults = listed(_faults(verdict, judged - equal, judged))
-    return f"The {side} and the batch layer differ {at}: {faults}{unjudged}{waiting}."
+    return f"The {side} and the batch layer differ {at}: {faults}{unjudged}{waiting}{unknown}."
+
+
+def audit_fault(audit: Audit) -> str | None:
+    """Why nobody knows that both layers have all that landed, and have it once; none if the audit balances."""
+    if audit.unavailable:
+        return f"the input could not be audited: {audit.unavailable}"
+    return f"the input audit does not balance in {_hours(audit.unbalanced)}" if audit.unbalanced else None
 
 
 def not_judged(verdict: Verdict) -> str:
@@ -70,10 +84,16 @@ def _faults(verdict: Verdict, differing: int, judged: int) -> list[str]:
         )
     if wrong := sum(each.engine_wrong or 0 for each in verdict.results):
         faults.append(f"{count(wrong, 'row')} of the engine {'was' if wrong == 1 else 'were'} wrong before any repair")
-    if not verdict.audit.balanced:
-        hours = sum(not bucket.balanced for bucket in verdict.audit.buckets)
-        faults.append(f"the input audit does not balance in {count(hours, 'hour')}")
+    if verdict.audit.unbalanced:
+        faults.append(str(audit_fault(verdict.audit)))
     return faults
+
+
+def _hours(buckets: Sequence[AuditBucket]) -> str:
+    """The hours of event time, the first of them with its numbers: totals alone can hide one line that moved."""
+    named = [f"{each.bucket} ({each.landed:,} landed, {each.accounted:,} accounted for)" for each in buckets[:NAMED]]
+    more = f", and {len(buckets) - NAMED} more" if len(buckets) > NAMED else ""
+    return f"{count(len(buckets), 'hour')}: {', '.join(named)}{more}"
 
 
 def causes(verdict: Verdict) -> dict[str, int]:

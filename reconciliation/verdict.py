@@ -90,7 +90,12 @@ class AuditBucket:
 
     @property
     def balanced(self) -> bool:
-        return self.landed == self.accepted + self.duplicate + self.quarantined
+        return self.landed == self.accounted
+
+    @property
+    def accounted(self) -> int:
+        """The lines of which it is known what became of them."""
+        return self.accepted + self.duplicate + self.quarantined
 
 
 @dataclass(frozen=True)
@@ -103,8 +108,13 @@ class Audit:
     unavailable: str | None = None
 
     @property
-    def balanced(self) -> bool:
-        return all(bucket.balanced for bucket in self.buckets)
+    def balanced(self) -> bool | None:
+        """None where nothing could be counted: no bucket that does not balance is not a balance."""
+        return None if self.unavailable else not self.unbalanced
+
+    @property
+    def unbalanced(self) -> list[AuditBucket]:
+        return [bucket for bucket in self.buckets if not bucket.balanced]
 
     def total(self, name: Literal["landed", "accepted", "duplicate", "quarantined"]) -> int:
         return sum(int(getattr(bucket, name)) for bucket in self.buckets)
@@ -124,10 +134,18 @@ class Verdict:
 
     @property
     def status(self) -> Status:
-        """The worst of the results: no number of keys in one of them makes up for another that was not judged."""
-        if any(result.status == "differ" for result in self.results) or not self.audit.balanced:
+        """The worst of the results and the audit: nothing that was judged makes up for something that was not.
+
+        Both layers read the same log. What ingestion lost or doubled is in the answers of both, and the audit alone sees it.
+        """
+        if any(result.status == "differ" for result in self.results) or self.audit.balanced is False:
             return "differ"
-        return "could not compare" if self.not_judged or not self.results else "agree"
+        return "could not compare" if self.not_judged or not self.results or self.audit.unavailable else "agree"
+
+    @property
+    def alike(self) -> bool:
+        """Whether every result agrees, whatever the audit says."""
+        return bool(self.results) and all(result.status == "agree" for result in self.results)
 
     @property
     def not_judged(self) -> list[ResultVerdict]:

@@ -132,7 +132,7 @@ class Verdict(Schema):
     differing: int
     in_flight: int
     unexplained: int
-    audit_balanced: bool
+    audit_balanced: bool | None = Field(description="None where the landing files could not be counted")
     results: list[ResultVerdict]
 
 

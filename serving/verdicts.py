@@ -30,6 +30,8 @@ _DIFFERENCES = """
     from {rows} where id = $id order by result, window_start, key, window_end limit $limit offset $first
 """
 WORST = ("differ", "could not compare", "agree")
+AUDITS = {True: "agree", None: "could not compare", False: "differ"}
+"""What the input audit alone would make of the verdict: it balances, could not be made, or does not balance."""
 
 
 def reconciliations(reader: Reader, *, limit: int, after: str | None = None) -> list[dict[str, Any]]:
@@ -72,7 +74,7 @@ def _run(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "at": iso(first["at"]),
         "candidate": first["candidate"],
         "policy": first["policy"],
-        "status": next(each for each in WORST if each in statuses) if first["audit_balanced"] else "differ",
+        "status": next(each for each in WORST if each in statuses | {AUDITS[first["audit_balanced"]]}),
         "compared": sum(row["compared"] for row in rows),
         "equal": sum(row["equal"] for row in rows),
         "differing": sum(row["differing"] for row in rows),

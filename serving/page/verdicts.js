@@ -15,13 +15,14 @@ export function showVerdicts(verdicts) {
 }
 
 function large(verdict) {
-  const { status, compared, equal, differing, unexplained } = verdict;
+  const { status, compared, equal, differing, unexplained, audit_balanced } = verdict;
+  const judged = verdict.results.every((each) => each.status !== "could not compare");
   const control = verdict.candidate === "legacy";
   const of = verdict.results.length === 1 ? ` of ${verdict.results[0].result}` : "";
   const said = {
     agree: `equal in all ${count(compared, "settled key")}`,
-    differ: `equal in ${number(equal)} of ${count(compared, "settled key")}, ${number(differing)} differ, ${number(unexplained)} without a cause`,
-    "could not compare": "too little is settled in both",
+    differ: `equal in ${number(equal)} of ${count(compared, "settled key")}, ${number(differing)} differ, ${number(unexplained)} without a cause${audit_balanced === false ? "; the input audit does not balance" : ""}`,
+    "could not compare": judged && audit_balanced === null ? "the input could not be audited" : "too little is settled in both",
   }[status];
   // The control is there to be caught: for it, a difference with a cause is the good outcome.
   const good = control ? status === "differ" && unexplained === 0 : status === "agree";

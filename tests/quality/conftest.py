@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from corrupted import copied
 from made_once import made_once
 from pyspark.sql import SparkSession
 
@@ -12,7 +13,7 @@ from lakehouse.lake import Lake, open_lake
 from lakehouse.settings import Settings
 from quality.outcome import QualityRun
 
-from lakes import clean_lake, copied, declared, small_settings  # isort: skip
+from lakes import clean_lake, declared, small_settings  # isort: skip
 
 Validated = Callable[..., QualityRun]
 

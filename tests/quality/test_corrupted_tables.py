@@ -6,11 +6,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from corrupted import corrupt, twice, where, without
 
 from lakehouse.lake import Lake
 from quality.outcome import QualityRun
 
-from lakes import TEAM, add_column, corrupt, drop_column, small_settings, twice, where, without  # isort: skip
+from lakes import TEAM, add_column, drop_column, small_settings  # isort: skip
 
 FAR, OLD = datetime(2099, 1, 1, tzinfo=UTC), datetime(1999, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -11,12 +11,13 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from corrupted import copied, corrupt, twice
 from pyspark.sql import SparkSession
 
 from lakehouse.lake import Lake
 from quality.outcome import QualityRun
 
-from lakes import PLAYERS, TEAM, copied, corrupt, declared, small_settings, twice  # isort: skip
+from lakes import PLAYERS, TEAM, declared, small_settings  # isort: skip
 
 RUNS = ("first", "second:2026-03-01T00:00+00:00")
 BROWSER = (".google.com", ".googleapis.com", ".gvt1.com")  # whom Chromium itself asks for the time and for updates

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corrupted import copied, corrupt, without
 from made_once import made_once
 from pyspark.sql import SparkSession
 
@@ -18,7 +19,6 @@ from quality.outcome import QualityRun
 from quality.validate import validate
 from transformations.catalogue import catalogue
 
-from lakes import copied, corrupt, without  # isort: skip
 from nights import RESULTS, SETTINGS, day, nightly  # isort: skip
 
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from corrupted import FATES, stored
 from pyspark.sql import SparkSession
 
 from lakehouse.lake import Lake
@@ -12,7 +13,7 @@ from quality.log_tables import log_subjects
 from quality.pins import pinned
 from quality.subjects import Subject
 
-from lakes import FATES, small_settings, stored  # isort: skip
+from lakes import small_settings  # isort: skip
 
 
 TABLES = ["arrivals", "events", "duplicates", "quarantine", "reconciliations", "differences"]

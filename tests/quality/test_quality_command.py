@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corrupted import corrupt, where
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from typer.testing import CliRunner, Result
@@ -18,7 +19,7 @@ from lakehouse.lake import Lake, create_lake
 from lakehouse.tables import append, read_table
 from lakehouse.verdicts import DIFFERENCES, RECONCILIATIONS
 
-from lakes import SMALL, corrupt, declared, small_settings, where  # isort: skip
+from lakes import SMALL, declared, small_settings  # isort: skip
 
 TABLES = [
     "arrivals", "events", "duplicates", "quarantine",

@@ -10,7 +10,7 @@ from reconciliation.architectures import Bill
 from reconciliation.headings import heading, question
 from reconciliation.rewritten import Rewritten
 from reconciliation.sentences import of_the_control, of_the_kill, sentences
-from reconciliation.verdict import Audit, ResultVerdict, Verdict
+from reconciliation.verdict import Audit, AuditBucket, ResultVerdict, Verdict
 
 DAY = timedelta(days=1)
 
@@ -28,6 +28,8 @@ def verdict(
     return Verdict("1", "2026-03-02T00:00:00+00:00", candidate, policy, [found], Audit(1, [], {}), 0.1)
 
 
+GONE = Audit(1, [], {}, unavailable="1 of 1 landing files are gone")
+LOST = Audit(1, [AuditBucket("2026-03-01T10:00Z", landed=2, accepted=1, duplicate=0, quarantined=0)], {})
 EMPTY = replace(
     verdict(compared=0), results=[replace(verdict(compared=0).results[0], keys=0, too_few=False, empty=True)]
 )
@@ -47,6 +49,10 @@ SAME = replace(CHEAPER, stream=40)
         (verdict(differing=1, policy="drop"), CAUGHT, CHEAPER, "yes", "leaves out what comes late"),
         (verdict(compared=0), CAUGHT, CHEAPER, "not shown yet", "could not be compared"),
         (EMPTY, CAUGHT, CHEAPER, "not shown yet", "nothing to compare"),
+        (replace(verdict(), audit=GONE), CAUGHT, CHEAPER, "not shown yet", "agree, but the input could not be audited"),
+        (replace(verdict(), audit=LOST), CAUGHT, CHEAPER, "not shown yet", "agree, but the input audit does not balance"),
+        (replace(verdict(differing=1), audit=LOST), CAUGHT, CHEAPER, "yes", "keep batch. The stream has other answers"),
+        (replace(verdict(compared=0), audit=GONE), CAUGHT, CHEAPER, "not shown yet", "could not be compared"),
         (verdict(), None, CHEAPER, "not shown yet", "no control was judged"),
         (verdict(), verdict(candidate="legacy", compared=0), CHEAPER, "not shown yet", "control could not be compared"),
         (verdict(), verdict(candidate="legacy"), CHEAPER, "not shown yet", "nothing to catch"),

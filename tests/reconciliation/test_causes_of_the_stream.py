@@ -55,6 +55,8 @@ FAULTS = {
     "loses everything": Fault(gone=EVERY, causes=("late", "lost"), named=EVERY),
     "loses one and counts another twice": Fault(gone=("first 1",), twice=("late 2",)),
 }
+LAST = "misses one late event"
+"""The tenth of those that are left when all late events have been tried at once, by name."""
 SEEN: tuple[Callable[[Fault], tuple[str, ...]], ...] = (attrgetter("gone"), attrgetter("twice"))
 WRONG_BATCH = "has a wrong batch"
 
@@ -111,6 +113,24 @@ def test_each_fault_has_the_smallest_cause_that_reproduces_it(spark: SparkSessio
     assert {team: each[:2] for team, each in told.items()} == {
         team: (fault.causes, tuple(sorted(fault.named))) for team, fault in FAULTS.items()
     }
+
+
+@pytest.mark.parametrize(
+    ("keys", "less", "paid"),
+    [(1, 1, set()), (10, 1, {"counts one twice", "loses one"}), (10, 0, {"counts one twice", "loses one", LAST})],
+)
+def test_single_events_are_tried_for_as_many_keys_as_the_budget_pays(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch, keys: int, less: int, paid: set[str]
+) -> None:
+    """Each key has seven events; to leave out or to double each of them is 2 x 7 x 7 rows. One row less pays for a key less.
+
+    They are paid for in the order of their names. What is not tried event by event is explained only if a set does it.
+    """
+    monkeypatch.setattr("reconciliation.causes.SINGLE_EVENTS_BUDGET", keys * 2 * len(EVERY) ** 2 - less)
+    told = found(spark, lake, catalogue()["team_scores"], lambda rows: rows)
+    singly = {"counts one twice", "loses one", LAST}
+    for team, fault in FAULTS.items():
+        assert told[team][0] == (() if team in singly - paid else fault.causes), team
 
 
 def test_no_cause_is_named_that_the_row_would_be_the_same_without(spark: SparkSession, lake: Lake) -> None:

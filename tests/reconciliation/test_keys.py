@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -161,3 +163,61 @@ def test_what_was_written_twice_or_repaired_is_counted(spark: SparkSession, lake
         numbers = sorted((row[-2], row[-1] or 0) for row in found)
         assert numbers == sorted((row.repaired, row.times or 0) for row in expected.collect())
         assert any(times for _, times in numbers)
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "candidate", "tolerance", "same"),
+    [
+        ("bubbles", 100, 105, 5.0, True),
+        ("bubbles", 105, 100, 5.0, True),
+        ("bubbles", 100, 105, 4.999, False),
+        ("bubbles", 100, 95, 5.0, True),
+        ("bubbles", 100, 94, 5.0, False),
+        ("bubbles", 100, 101, 0.0, False),
+        ("bubbles", 100, None, 5.0, False),
+        ("bubbles", None, None, 5.0, True),
+        ("players", 100, 105, 5.0, False),  # what is tolerated of one column is not of another
+    ],
+)
+def test_a_cell_is_the_same_up_to_its_tolerance_and_no_further(
+    name: str, batch: int | None, candidate: int | None, tolerance: float, same: bool
+) -> None:
+    result = catalogue()["team_scores"]
+    found = _cell(result, name, batch, candidate, {"bubbles": tolerance})
+    assert found == ([] if same else [name])
+
+
+@pytest.mark.parametrize(("apart", "same"), [(1.5, True), (-1.5, True), (1.501, False), (-1.501, False)])
+def test_a_tolerance_of_a_time_is_in_seconds(apart: float, same: bool) -> None:
+    result, reached = catalogue()["level_ups"], START + timedelta(seconds=9)
+    found = _cell(result, "reached_at", reached, reached + timedelta(seconds=apart), {"reached_at": 1.5})
+    assert found == ([] if same else ["reached_at"])
+
+
+def _cell(result: Result, name: str, batch: Any, candidate: Any, tolerance: dict[str, float]) -> list[str]:
+    """What differs where one cell of both sides is this, and all others are the same."""
+    with duckdb.connect() as database:
+        for side, value in (("batch_rows", batch), ("candidate_rows", candidate)):
+            row = {column.name: [None] for column in result.schema}
+            row |= {"window_start": [START], "window_end": [START + timedelta(minutes=1)], "fingerprint": ["code"]}
+            row |= {each: ["blue"] for each in result.key} | {name: [value]}
+            database.register(side, pa.table(row))
+        text = keys.compared(result, "select * from batch_rows", "select * from candidate_rows", tolerance=tolerance)
+        [(found,)] = database.sql(f"select differing from ({text})").fetchall()
+    return list(found)
+
+
+@pytest.mark.parametrize(
+    ("end", "state"), [(59.999, "beyond"), (60.0, "beyond"), (60.001, "equal"), (180.0, "equal"), (180.001, "open")]
+)
+def test_a_key_is_beyond_the_horizon_and_open_by_the_end_of_its_window(end: float, state: str) -> None:
+    """Beyond comes first: of a row that ended at the horizon or before it the log may lack some of the events."""
+    columns = "null::varchar[] as moved_by, []::varchar[] as differing, null::bigint as times"
+    ended = (START + timedelta(seconds=end)).isoformat()
+    text = keys.with_state(
+        catalogue()["team_scores"],
+        f"select timestamptz '{ended}' as window_end, {columns}",
+        settled_before=START + timedelta(seconds=180),
+        horizon_at=START + timedelta(seconds=60),
+    )
+    assert duckdb.sql(f"select state from ({text})").fetchall() == [(state,)]

@@ -183,10 +183,20 @@ def test_too_few_settled_keys_are_no_agreement(written: Written) -> None:
     assert "could not be compared: too few keys are settled" in first and "team_scores (0 of 2 keys)" in first
 
 
-def test_an_audit_that_was_not_possible_is_said_beside_the_agreement(written: Written) -> None:
+def test_a_page_without_an_audit_does_not_say_that_batch_is_not_needed(written: Written) -> None:
     gone = Audit(files=3, buckets=[], reasons={}, unavailable="1 of 3 landing files is gone")
-    first = agreement(replace(written.verdict, audit=gone))
-    assert "agree" in first and "could not be audited" in first
+    verdict = replace(written.verdict, audit=gone)
+    text = _text(rendered(replace(written.report, verdict=verdict)))
+    assert "The layers agree, but the input could not be audited" in text
+    assert "Not shown yet: the layers agree, but the input could not be audited, and both may lack the same" in text
+    assert "The audit was not possible: 1 of 3 landing files is gone." in text
+
+
+def test_a_page_names_the_hours_in_which_the_audit_does_not_balance(written: Written) -> None:
+    first, *rest = written.verdict.audit.buckets
+    audit = replace(written.verdict.audit, buckets=[replace(first, accepted=first.accepted + 1), *rest])
+    text = _text(rendered(replace(written.report, verdict=replace(written.verdict, audit=audit))))
+    assert f"It does not balance in 1 hour of {len(rest) + 1}: {first.bucket} (" in text
 
 
 def test_a_browser_draws_the_charts_and_runs_no_script_of_an_event(written: Written, tmp_path: Path) -> None:

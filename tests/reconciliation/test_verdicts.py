@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from reconciliation.changes import VersionComparison
+from reconciliation.headings import heading
 from reconciliation.sentences import agreement
-from reconciliation.verdict import Audit, ResultVerdict, Verdict
+from reconciliation.verdict import Audit, AuditBucket, ResultVerdict, Verdict
 
 JUDGED = ResultVerdict(
     result="lifetime_totals", version=1, candidate="kappa", log_version=3, high_water="", settled_before="",
@@ -20,8 +21,13 @@ NOWHERE = replace(EMPTY, result="game_pulse", empty=False, too_few=True)
 DIFFERS = replace(JUDGED, result="player_pace", equal=89, differing=1, by_cause={"lost": 1})
 
 
-def verdict(*results: ResultVerdict) -> Verdict:
-    return Verdict("id", "2026-03-01T10:00:00+00:00", "kappa", "correct", list(results), Audit(1, [], {}), 0.1)
+BALANCED = Audit(1, [], {})
+UNBALANCED = Audit(1, [AuditBucket("2026-03-01T10:00Z", landed=2, accepted=1, duplicate=0, quarantined=0)], {})
+UNAVAILABLE = Audit(1, [], {}, unavailable="1 of 1 landing files are gone")
+
+
+def verdict(*results: ResultVerdict, audit: Audit = BALANCED) -> Verdict:
+    return Verdict("id", "2026-03-01T10:00:00+00:00", "kappa", "correct", list(results), audit, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +49,32 @@ def test_one_result_that_was_not_judged_decides_however_many_keys_the_others_hav
     found = verdict(*results)
     assert found.status == status
     assert found.exit_code == {"agree": 0, "differ": 1, "could not compare": 2}[status]
+
+
+@pytest.mark.parametrize(
+    ("results", "audit", "status", "headed"),
+    [
+        ((JUDGED,), BALANCED, "agree", "The layers agree"),
+        ((JUDGED,), UNBALANCED, "differ", "The layers agree, but the input audit does not balance"),
+        ((JUDGED, DIFFERS), UNBALANCED, "differ", "The layers differ"),
+        ((JUDGED, OPEN), UNBALANCED, "differ", "The layers differ"),
+        ((JUDGED,), UNAVAILABLE, "could not compare", "The layers agree, but the input could not be audited"),
+        ((EMPTY,), UNAVAILABLE, "could not compare", "The layers agree, but the input could not be audited"),
+        ((JUDGED, OPEN), UNAVAILABLE, "could not compare", "The layers could not be compared"),
+        ((), UNAVAILABLE, "could not compare", "The layers could not be compared"),
+        ((JUDGED, DIFFERS), UNAVAILABLE, "differ", "The layers differ"),
+    ],
+)
+def test_the_audit_is_part_of_the_verdict(
+    results: tuple[ResultVerdict, ...], audit: Audit, status: str, headed: str
+) -> None:
+    """Both layers read one log: what it lacks or has twice is in the answers of both, and they are equal."""
+    found = verdict(*results, audit=audit)
+    assert (found.status, heading(found)) == (status, headed)
+    assert ("could not be audited: 1 of 1 landing files are gone" in agreement(found)) == (audit is UNAVAILABLE)
+    assert ("does not balance in 1 hour: 2026-03-01T10:00Z (2 landed, 1 accounted for)" in agreement(found)) == (
+        audit is UNBALANCED
+    )
 
 
 def test_what_was_not_judged_is_named_with_its_numbers() -> None:

@@ -12,7 +12,7 @@ from serving.verdicts import reconciliation
 class Kept:
     """A history of one run."""
 
-    def __init__(self, *statuses: str, balanced: bool) -> None:
+    def __init__(self, *statuses: str, balanced: bool | None) -> None:
         numbers = dict.fromkeys(
             ("keys", "compared", "equal", "differing", "in_flight", "unexplained", "log_version"), 0
         )
@@ -34,8 +34,13 @@ class Kept:
         (("agree", "could not compare"), True, "could not compare"),
         (("could not compare", "differ"), True, "differ"),
         (("agree", "agree"), False, "differ"),
+        (("agree", "could not compare"), False, "differ"),
+        (("agree", "agree"), None, "could not compare"),
+        (("agree", "differ"), None, "differ"),
     ],
 )
-def test_the_worst_result_or_an_unbalanced_audit_decides(statuses: tuple[str, ...], balanced: bool, told: str) -> None:
+def test_the_worst_of_the_results_and_the_audit_decides(
+    statuses: tuple[str, ...], balanced: bool | None, told: str
+) -> None:
     run = reconciliation(cast(Reader, Kept(*statuses, balanced=balanced)), "run")
     assert run is not None and run["status"] == told
