@@ -9,6 +9,7 @@ import hashlib
 import shutil
 import tempfile
 import threading
+from functools import lru_cache
 from pathlib import Path
 
 import transformations
@@ -50,7 +51,7 @@ def keep_code(lake: Lake, fingerprint: str) -> None:
 def _fingerprint(*modules: str, extra: str = "") -> str:
     with _parsing:
         files = sorted({file for module in modules for file in _with_imports(_file(module))})
-        trees = [f"{file.relative_to(SOURCE)}\n{ast.dump(ast.parse(file.read_text()))}" for file in files]
+        trees = [f"{file.relative_to(SOURCE)}\n{_parsed(file.read_text())[0]}" for file in files]
     return fingerprint_of("\n".join([*trees, extra]))
 
 
@@ -64,12 +65,19 @@ def _file(module: str) -> Path:
 
 def _with_imports(file: Path, known: frozenset[Path] = frozenset()) -> set[Path]:
     found = {file}
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level and node.module:
-            for imported in _imported(file.parents[node.level - 1] / node.module):
-                if imported not in known | found:
-                    found |= _with_imports(imported, known | frozenset(found))
+    for level, module in _parsed(file.read_text())[1]:
+        for imported in _imported(file.parents[level - 1] / module):
+            if imported not in known | found:
+                found |= _with_imports(imported, known | frozenset(found))
     return found
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> tuple[str, tuple[tuple[int, str], ...]]:
+    """The syntax tree of a source as text, and what it imports of its package. A job asks a dozen times for the same ones."""
+    tree = ast.parse(text)
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return ast.dump(tree), tuple((node.level, node.module) for node in imports if node.level and node.module)
 
 
 def _imported(module: Path) -> list[Path]:

@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from simulator.coincidences import Coincidences
 from simulator.delivered import Delivered
 from simulator.game import arrivals, generator
+from simulator.happening import Happening
 from simulator.landing import land, refuse_landed
 from simulator.lines import milliseconds
 from simulator.network import Delivery, Network
 from simulator.phones import Phone
 from simulator.phones import phones as hand_out_phones
-from simulator.play import Happening, Play
+from simulator.play import Play
 from simulator.rhythm import MINUTE
 from simulator.roster import TEAMS, Roster
 from simulator.tempo import steady
@@ -82,9 +84,9 @@ class Game:
     def __init__(self, *, seed: int, rate: float, players: int, start: datetime) -> None:
         begin = milliseconds(start)
         roster = Roster(generator(seed, "roster"), players=players)
-        play = Play(generator(seed, "play"), roster)
+        play = Play(generator(seed, "play"), roster, Coincidences(generator(seed, "coincidences"), roster.teams))
         phones = hand_out_phones(generator(seed, "phones"), players=players, start=begin)
-        network = _Networks(generator(seed, "network"), phones)
+        network = _Networks(generator(seed, "network"), generator(seed, "oddities"), phones)
         shares = [TEAMS[team] for team in roster.teams]
         slots = steady(generator(seed, "tempo"), start=begin, rate=rate, shares=shares)
         self._deliveries = arrivals(map(play.happening, slots), network.carry)
@@ -103,14 +105,15 @@ class Game:
 class _Networks:
     """One network after another: each knows beforehand how many events it carries."""
 
-    def __init__(self, rng: random.Random, phones: list[Phone]) -> None:
+    def __init__(self, rng: random.Random, odd: random.Random, phones: list[Phone]) -> None:
         self._rng = rng
+        self._odd = odd
         self._phones = phones
         self._left = 0
 
     def carry(self, happening: Happening) -> Iterator[Delivery]:
         if not self._left:
-            self._network = Network(self._rng, self._phones, events=CARRIED)
+            self._network = Network(self._rng, self._odd, self._phones, events=CARRIED)
             self._left = CARRIED
         self._left -= happening.player is not None
         return self._network.carry(happening)

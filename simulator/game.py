@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from simulator.coincidences import Coincidences
 from simulator.delivered import Delivered
+from simulator.happening import Happening
 from simulator.landing import Landing
 from simulator.lines import milliseconds
 from simulator.network import Delivery, Network
 from simulator.phones import phones as hand_out_phones
-from simulator.play import Happening, Play
+from simulator.play import Play
 from simulator.rhythm import HOUR, Span, slots
 from simulator.roster import TEAMS, Roster
 
@@ -47,8 +49,9 @@ def simulate(
     span = Span(start=milliseconds(start), length=int(hours * HOUR))
     roster = Roster(generator(seed, "roster"), players=players)
     phones = hand_out_phones(generator(seed, "phones"), players=players, start=span.start)
-    network = Network(generator(seed, "network"), phones, events=events - span.heartbeats(events))
-    play = Play(generator(seed, "play"), roster)
+    carried = events - span.heartbeats(events)
+    network = Network(generator(seed, "network"), generator(seed, "oddities"), phones, events=carried)
+    play = Play(generator(seed, "play"), roster, Coincidences(generator(seed, "coincidences"), roster.teams))
     shares = [TEAMS[team] for team in roster.teams]
     counts: Counter[str] = Counter()
 

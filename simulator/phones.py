@@ -35,6 +35,10 @@ class Phone:
             return at + 5 + int(self._rng.random() * 1_000)
         return self._surface + int(self._rng.random() * 3_000)
 
+    def sends_besides(self, at: int, wait: int) -> int:
+        """When it sends what happened besides, some milliseconds later than at once; nothing is drawn for it."""
+        return (self._surface if self._begin <= at < self._end else at + 5) + wait
+
     def _next_ride(self) -> None:
         self._begin = self._end + int(self._rng.random() * LONGEST_PAUSE)
         length = self._rng.random() * self._rng.random()  # short rides are more common

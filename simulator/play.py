@@ -2,8 +2,11 @@
 
 import heapq
 import random
+from itertools import count
 from typing import NamedTuple
 
+from simulator.coincidences import Coincidences
+from simulator.happening import Happening
 from simulator.lines import Record, event_id
 from simulator.rhythm import HOUR, MINUTE, SERVER, Slot
 from simulator.roster import LEAGUES, Player, Roster
@@ -21,26 +24,29 @@ CORRECTION_AT_THE_END = 0.12
 THE_END = 52_000
 
 
-class Happening(NamedTuple):
-    """An event as it truly happened, before a phone dates and delivers it."""
+class _Click(NamedTuple):
+    """A click that is to come, and to whom it would have been if its offer had not been shown before."""
 
-    event_id: str
-    kind: str
-    player: Player | None
-    fields: Record
-    at: int
+    offer: str
+    player: Player
+    instead_of: Player
 
 
 class Play:
     """Turns slots into happenings. It remembers the offers that will be clicked and the players' leagues."""
 
-    def __init__(self, rng: random.Random, roster: Roster) -> None:
+    def __init__(self, rng: random.Random, roster: Roster, coincidences: Coincidences) -> None:
         self._rng = rng
         self._roster = roster
-        self._clicks: list[tuple[int, str, Player]] = []
+        self._coincidences = coincidences
+        self._clicks: list[tuple[int, int, _Click]] = []
+        self._number = count()
 
     def happening(self, slot: Slot) -> Happening:
-        """What happens at a slot. Slots must come in the order of time."""
+        """What happens at a slot, or at the instant of what happened before it. Slots must come in the order of time."""
+        return self._coincidences.befallen(self._ordinary(slot))
+
+    def _ordinary(self, slot: Slot) -> Happening:
         if slot.team == SERVER:
             return Happening(event_id(self._rng), "heartbeat", None, {}, slot.at)
         if self._clicks and self._clicks[0][0] <= slot.at and not slot.match:
@@ -64,14 +70,18 @@ class Play:
         return Happening(event_id(rng), "bubbles_popped", player, fields, slot.at)
 
     def _offer(self, player: Player, at: int) -> Happening:
-        offer = f"offer-{self._rng.getrandbits(48):012x}"
+        dealt = player
+        offer, player = self._coincidences.offered(f"offer-{self._rng.getrandbits(48):012x}", player)
         if self._rng.random() < CLICKED:
             due = at + self._hesitation()
-            heapq.heappush(self._clicks, (due, offer, player))
+            click = _Click(offer, player, dealt)
+            heapq.heappush(self._clicks, (due, next(self._number), click))
             if self._rng.random() < CLICKED_AGAIN:
-                heapq.heappush(self._clicks, (due + self._rng.randint(1_000, 5 * MINUTE), offer, player))
+                again = due + self._rng.randint(1_000, 5 * MINUTE)
+                heapq.heappush(self._clicks, (again, next(self._number), click))
         fields: Record = {"player_id": player.name, "offer_id": offer}
-        return Happening(event_id(self._rng), "offer_shown", player, fields, at)
+        instead_of = None if player is dealt else (dealt, at)
+        return Happening(event_id(self._rng), "offer_shown", player, fields, at, instead_of)
 
     def _hesitation(self) -> int:
         """From a minute to three hours between seeing an offer and clicking it."""
@@ -81,9 +91,10 @@ class Play:
         return self._rng.randint(15 * MINUTE, HOUR) if dice < 0.9 else self._rng.randint(HOUR, 3 * HOUR)
 
     def _click(self, at: int) -> Happening:
-        _, offer, player = heapq.heappop(self._clicks)
+        _, _, (offer, player, dealt) = heapq.heappop(self._clicks)
         fields: Record = {"player_id": player.name, "offer_id": offer}
-        return Happening(event_id(self._rng), "offer_clicked", player, fields, at)
+        instead_of = None if player is dealt else (dealt, at)
+        return Happening(event_id(self._rng), "offer_clicked", player, fields, at, instead_of)
 
     def _league(self, player: Player, at: int) -> Happening:
         others = [league for league in (player.league - 1, player.league + 1) if 0 <= league < len(LEAGUES)]

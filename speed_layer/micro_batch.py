@@ -44,7 +44,7 @@ class Writing:
     cost: Run
     clock: Clock
     code: str
-    """The fingerprint of the result's code: 14 to 30 ms, which is a part of a micro-batch."""
+    """The fingerprint of the result's code when the query began."""
     changelog: Appender
     log: LogFiles
 

@@ -7,7 +7,7 @@ import pytest
 
 from serving.remembered import Body, Remembered
 
-BOUND = 4 * 2**20
+BOUND = 2**20
 
 
 def answer(number: int, length: int) -> Body:

@@ -16,6 +16,7 @@ FIELDS: dict[str, dict[str, type]] = {
     "heartbeat": {},
 }
 FLOOR = datetime(2000, 1, 1, tzinfo=UTC)
+AHEAD = timedelta(minutes=10)
 TIMES = ("occurred_at", "sent_at", "received_at")
 
 
@@ -45,9 +46,10 @@ class Line:
 
     @property
     def content(self) -> dict[str, object]:
-        """All but the times that a retry has anew."""
+        """All but the times that a retry has anew. When it happened a retry may write otherwise."""
         retried = ("sent_at", "received_at")
-        return {field: value for field, value in self.record.items() if field not in retried}
+        said = {field: value for field, value in self.record.items() if field not in retried}
+        return {**said, "occurred_at": self.occurred_at}
 
     @property
     def clock_error(self) -> timedelta:
@@ -124,12 +126,18 @@ def parse(text: str, file: int) -> Line | str:
             return "fraction" if isinstance(record[field], float) else "wrong type"
         if wanted is int and not -(2**31) <= record[field] < 2**31:
             return "outside 32 bits"
-    times = {name: datetime.fromisoformat(record[name]) if name in record else None for name in TIMES}
+    times = {name: moment(record[name]) if name in record else None for name in TIMES}
     if any(time is not None and time.tzinfo is None for time in times.values()):
         return "no zone"
     occurred_at = times["occurred_at"]
     assert occurred_at is not None
     line = Line(file, record, occurred_at, times["sent_at"], times["received_at"])
-    if line.received_at is not None and line.event_time > line.received_at:
+    if line.received_at is not None and line.event_time > line.received_at + AHEAD:
         return "future"
     return "before 2000" if line.event_time < FLOOR else line
+
+
+def moment(text: str) -> datetime:
+    """Finer digits than milliseconds are cut off."""
+    found = datetime.fromisoformat(text)
+    return found.replace(microsecond=found.microsecond // 1000 * 1000)

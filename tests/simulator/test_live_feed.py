@@ -18,6 +18,7 @@ from simulator.feed import Game
 from simulator.rhythm import SERVER
 from simulator.tempo import steady
 
+MINUTES = timedelta(minutes=1)
 BEGUN = datetime(2026, 3, 1, 3, 0, 20, tzinfo=UTC)
 """Three in the morning, when a day of the game is at its quietest."""
 Fed = Callable[..., Simulated]
@@ -77,15 +78,18 @@ def test_the_backlog_lands_first_and_is_dated_when_it_arrived(an_hour: Simulated
     assert [time for time in times if time <= BEGUN] == [BEGUN - timedelta(minutes=60 - n) for n in range(1, 61)]
     halves = [BEGUN + timedelta(milliseconds=500 * n) for n in range(1, 601)]
     assert set(times[60:]) <= set(halves) and len(times[60:]) > 0.9 * len(halves)  # nothing arrives in some of them
-    for line in an_hour.well_formed:
-        if line.received_at is not None:
-            assert line.received_at < times[line.file] <= line.received_at + timedelta(minutes=1)
+    said = [(line, times[line.file]) for line in an_hour.well_formed if line.received_at is not None]
+    wrong = [
+        line for line, time in said if line.received_at and not line.received_at < time <= line.received_at + MINUTES
+    ]
+    assert 0 < len(wrong) < 0.001 * len(said), "few servers are wrong about the time"
 
 
 def test_the_rate_is_steady_at_any_hour(an_hour: Simulated) -> None:
     """All but what is still underground."""
     minutes = Counter(event.event_time.replace(second=0, microsecond=0) for event in an_hour.events.values())
-    whole = [count for _, count in sorted(minutes.items())][2:-2]
+    hour = (BEGUN - timedelta(minutes=59), BEGUN + timedelta(minutes=4))  # some phones are wrong about the time
+    whole = [count for minute, count in sorted(minutes.items()) if hour[0] <= minute < hour[1]][1:-1]
     assert 0.85 * 480 < mean(whole) < 1.01 * 481
     assert min(whole) > 0.75 * 480
 

@@ -48,6 +48,7 @@ def test_more_files_cut_the_same_lines_elsewhere(run: Run) -> None:
 def test_the_events_happen_from_the_start_for_the_given_hours(run: Run) -> None:
     start = datetime(2024, 2, 29, 22, tzinfo=UTC)
     simulated = run("short", events=2_000, hours=1.5, start=start)
-    hours = [(event.event_time - start).total_seconds() / 3600 for event in simulated.events.values()]
-    assert -0.01 < min(hours) < 0.05
-    assert 1.4 < max(hours) < 1.51
+    hours = sorted((event.event_time - start).total_seconds() / 3600 for event in simulated.events.values())
+    assert 0 < sum(hour < -0.01 for hour in hours) < 0.005 * len(hours), "few phones are wrong about the time"
+    assert -0.01 < hours[len(hours) // 200] < 0.05
+    assert 1.4 < hours[-1] < 1.52

@@ -105,9 +105,12 @@ def test_about_two_percent_of_the_events_are_delivered_again_now_or_hours_later(
     assert any(copy.delay - a_day.events[copy.id].delay > 2 * HOURS for copy in a_day.copies)
 
 
-def test_a_copy_has_the_event_time_of_its_original(a_day: Simulated) -> None:
+def test_a_copy_has_the_event_time_of_its_original_up_to_the_crossings_where_the_clock_is_wrong(
+    a_day: Simulated,
+) -> None:
     for copy in [*a_day.copies, *a_day.contradictions]:
-        assert copy.event_time == a_day.events[copy.id].event_time
+        apart = abs(copy.event_time - a_day.events[copy.id].event_time)
+        assert apart < timedelta(seconds=8) if copy.clock_error else apart == timedelta(0)
     assert any(copy.clock_error for copy in a_day.copies)
 
 
@@ -122,10 +125,12 @@ def test_a_handful_of_copies_contradict_their_original_in_the_bubbles(a_day: Sim
 def test_about_three_percent_of_the_players_have_a_clock_that_is_wrong_by_a_fixed_time(
     a_day: Simulated,
 ) -> None:
+    lines = Counter(line.record.get("player_id") for line in a_day.well_formed)
     errors: dict[object, list[timedelta]] = defaultdict(list)
     for line in a_day.well_formed:
         if line.clock_error:
             errors[line.record["player_id"]].append(-line.clock_error)
+    errors = {player: seen for player, seen in errors.items() if len(seen) > lines[player] / 2}
     assert len(errors) == 6
     for seen in errors.values():
         assert max(seen) - min(seen) < timedelta(seconds=10)
@@ -134,17 +139,23 @@ def test_about_three_percent_of_the_players_have_a_clock_that_is_wrong_by_a_fixe
 
 
 def test_the_network_alone_is_never_taken_for_a_wrong_clock(a_day: Simulated) -> None:
-    for line in a_day.well_formed:
-        if line.sent_at and line.received_at and not line.clock_error:
-            assert timedelta(0) <= line.received_at - line.sent_at < timedelta(seconds=15)
+    said = [(line.sent_at, line.received_at) for line in a_day.well_formed if not line.clock_error]
+    crossings = [received - sent for sent, received in said if sent and received]
+    quick = [each for each in crossings if timedelta(0) <= each < timedelta(seconds=9)]
+    slow = [each for each in crossings if timedelta(seconds=20) <= each <= timedelta(seconds=28)]
+    at_tolerance = [each for each in crossings if abs(each) in (timedelta(seconds=29.999), timedelta(seconds=30))]
+    assert len(quick) + len(slow) + len(at_tolerance) == len(crossings)
+    assert 0 < len(slow) + len(at_tolerance) < 0.01 * len(crossings)
 
 
 def test_clicks_follow_their_offers_by_minutes_to_hours_and_some_never_do(a_day: Simulated) -> None:
-    shown = {offer.record["offer_id"]: offer for offer in a_day.of_kind("offer_shown")}
+    shown: dict[object, Line] = {}
+    for offer in sorted(a_day.of_kind("offer_shown"), key=lambda offer: offer.event_time):
+        shown.setdefault(offer.record["offer_id"], offer)  # it may be shown again
     clicks = a_day.of_kind("offer_clicked")
-    # Both times carry up to 8 s of the network where the phone's clock is wrong.
-    waits = [click.event_time - shown[click.record["offer_id"]].event_time for click in clicks]
-    assert timedelta(seconds=45) < min(waits)
+    # Both times carry up to 8 s of the network where the phone's clock is wrong; a few have a time that is wrong by hours.
+    waits = sorted(click.event_time - shown[click.record["offer_id"]].event_time for click in clicks)
+    assert timedelta(seconds=45) < waits[len(waits) // 100]
     assert 0.03 < sum(wait > HOURS for wait in waits) / len(waits) < 0.2
     assert 0.3 < len({click.record["offer_id"] for click in clicks}) / len(shown) < 0.5
     for click in clicks:
