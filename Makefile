@@ -54,6 +54,7 @@ notebooks: setup ## Open the notebooks in JupyterLab on loopback: make notebooks
 bench: setup ## Measure throughput, CPU, memory, the API and freshness; takes some hours
 	@.venv/bin/python -m benchmarks.run
 	@.venv/bin/python -m benchmarks.architectures
+	@.venv/bin/python -m benchmarks.micro_batch
 	@.venv/bin/python -m benchmarks.serving
 	@$(QUICK) .venv/bin/python -m benchmarks.freshness
 	@$(QUICK) .venv/bin/python -m benchmarks.freshness --engine spark
