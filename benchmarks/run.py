@@ -25,8 +25,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from lakehouse.pipelines import default_pipeline
 from simulator import simulate
-from transformations.catalogue import catalogue
 
 ROUNDS, WARM_UP = 5, 2
 KINDS = "team_scores,active_players,player_sessions,offer_outcomes,league_scores"
@@ -78,7 +78,7 @@ def main(
     try:
         ingested = None if (home / "lake").exists() else ingest_day(home, 0, events)
         for name in results.split(","):
-            endless = catalogue()[name].window.endless
+            endless = default_pipeline().catalogue()[name].window.endless
             compare(home / "lake", name, ["engine", *(["steps"] if steps and not endless else []), "batch"], rounds)
         if twice:
             memory_at_twice(home, events, ingested)

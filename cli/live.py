@@ -20,7 +20,7 @@ from rich.spinner import Spinner
 
 from cli.console import notes, results_from, settings_from, step, told_errors
 from cli.fresh import at_work, fresh
-from cli.options import ConfigOption, duration
+from cli.options import ConfigOption, PipelineOption, duration
 from cli.parts import Parts, interrupted_by_signals
 from cli.server import Server, serving
 from cli.starting import SERVER, SIMULATOR, VERDICTS, Starting, parts_of
@@ -29,7 +29,6 @@ from cli.steps import ticking
 if TYPE_CHECKING:
     from cli.layers import Layers
 
-SHOWN = ("team_scores", "level_ups")
 DEFAULTS = {
     "PARITY_LATENESS__ALLOWED": "30 seconds",  # windows settle while one watches
     "PARITY_STREAM__INTERVAL": "200 milliseconds",
@@ -53,7 +52,9 @@ def live(
     result: Annotated[
         list[str] | None,
         typer.Option(
-            "--result", help="A result by its name; may be repeated.", metavar="NAME", show_default=str(SHOWN)
+            "--result",
+            help="A result by its name; may be repeated. Those that its pipeline shows by default.",
+            metavar="NAME",
         ),
     ] = None,
     batch_every: Annotated[
@@ -66,15 +67,16 @@ def live(
         bool, typer.Option("--stream-only", help="Leave out the control, the batch layer and their verdicts.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the game.")] = 7,
+    pipeline: PipelineOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Watch it move: a game that goes on, both layers, the control, verdicts and the server, until Ctrl-C."""
     with told_errors(lake / "logs" / "spark.log"), interrupted_by_signals():
         for name, value in () if config else DEFAULTS.items():
             os.environ.setdefault(name, value)
-        settings = settings_from(config)
-        results = results_from(settings, result or list(SHOWN))
-        made = fresh(lake, command="live")
+        settings = settings_from(config, pipeline=pipeline)
+        results = results_from(settings, result or list(settings.pipeline.story.shown_live))
+        made = fresh(lake, settings.pipeline, command="live")
         with at_work(made.path, command="live"):
             held = ExitStack()
             try:

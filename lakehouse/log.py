@@ -14,9 +14,9 @@ from pyspark.sql import functions as F
 from lakehouse.arrivals import (
     ARRIVALS,
     DUPLICATE,
-    DUPLICATE_COLUMNS,
     EVENT,
-    LOG_COLUMNS,
+    OF_NO_COPY,
+    OF_NO_EVENT,
     QUARANTINE_COLUMNS,
     QUARANTINED,
 )
@@ -92,12 +92,13 @@ def log_at(spark: SparkSession, lake: Lake, version: int, *, whole: bool = False
 
 def events(arrivals: DataFrame) -> DataFrame:
     """The log among arrivals, read or streamed. Predicates may move below a watermark, which follows the events alone."""
-    return arrivals.where(F.col("fate") == EVENT).select(*LOG_COLUMNS)
+    return arrivals.where(F.col("fate") == EVENT).drop(*OF_NO_EVENT)
 
 
 def duplicates_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
     """The copies of events that had arrived when the log had this version."""
-    return arrivals_at(spark, lake, version, whole=True).where(F.col("fate") == DUPLICATE).select(*DUPLICATE_COLUMNS)
+    rows = arrivals_at(spark, lake, version, whole=True)
+    return rows.where(F.col("fate") == DUPLICATE).drop(*OF_NO_EVENT, *OF_NO_COPY)
 
 
 def quarantine_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:

@@ -27,7 +27,6 @@ from lakehouse.reach import Reach, reach
 from lakehouse.reach import consumed as consumed
 from lakehouse.settings import Lateness, Settings
 from lakehouse.terms import at_log
-from transformations.catalogue import catalogue
 from transformations.durations import parse_duration, to_millis
 from transformations.result import Result, Way
 
@@ -85,7 +84,7 @@ def as_noted(lake: Lake, result: Result, settings: Settings) -> tuple[Result, Se
         for name, value in given.items()
         if name.startswith("window_")
     }
-    declared = catalogue({result.name: windows})[result.name]
+    declared = lake.pipeline.catalogue({result.name: windows})[result.name]
     lateness = {"allowed": given["allowed_lateness"], "policy": given["policy"]}
     if "hold" in given:
         lateness["hold"] = given["hold"]
@@ -227,7 +226,7 @@ def described(lake: Lake, name: str) -> list[dict[str, Any]]:
 
 
 def _described(lake: Lake, name: str, number: int, *, live: int) -> dict[str, Any]:
-    result = replace(catalogue()[name], version=number)
+    result = replace(lake.pipeline.catalogue()[name], version=number)
     reached, known = consumed(lake, result), noted(lake, result)
     newest = newest_version(at_log(lake, result))
     state = "live" if number == live else "replaying" if is_replaying(lake, result) else "beside"

@@ -8,7 +8,6 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType
 
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import boundary, mark, read_kappa
@@ -17,11 +16,11 @@ from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.log import log_at
 from lakehouse.table_files import read_files
+from reconciliation.charted import added, charted_first, columns_to_add
 from transformations.durations import from_millis, milliseconds
 from transformations.result import Result
 from transformations.windows import Tumbling
 
-CHARTED = "team_scores"  # the result that the chart shows, or else the first with windows side by side
 POINTS = 150
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 STEPS = (1, 1000, 10_000, *(n * MINUTE for n in (1, 2, 5, 10, 15, 30)), *(n * HOUR for n in (1, 2, 3, 6, 12)), DAY)
@@ -43,8 +42,8 @@ class LayerSeries:
     value: str
     bucket: timedelta
     starts: list[datetime]
-    sums: dict[str, list[int]]
-    outside: dict[str, int]
+    sums: dict[str, list[float]]
+    outside: dict[str, float]
     settled_before: datetime
     high_water: datetime
 
@@ -73,12 +72,12 @@ def series(spark: SparkSession, lake: Lake, results: Sequence[Result], log_versi
 def layers(
     spark: SparkSession, lake: Lake, results: Sequence[Result], log_version: int, allowed: timedelta
 ) -> LayerSeries | None:
-    """The layers over event time, or none where no result has a whole number or the batch layer has no row."""
+    """The layers over event time, or none where no result has a column to add up or the batch layer has no row."""
     charted = [
         (result, result.window.size, value)
-        for result in sorted(results, key=lambda each: each.name != CHARTED)
+        for result in charted_first(lake, results)
         if isinstance(result.window, Tumbling)
-        for value in _whole_numbers(result)
+        for value in columns_to_add(lake, result)
     ]
     if not charted or not lake.has(batch_name(charted[0][0])):
         return None
@@ -101,11 +100,11 @@ def layers(
     shown = start.between(first, last)
     sides = [
         rows.groupBy(F.when(shown, bucket).alias("bucket"))
-        .agg(F.sum(value).alias("sum"))
+        .agg(added(result, value).alias("sum"))
         .withColumn("layer", F.lit(name))
         for name, rows in _answers(spark, lake, result, batch, log_version)
     ]
-    summed = {(row.layer, row.bucket): int(row["sum"] or 0) for row in reduce(DataFrame.unionByName, sides).collect()}
+    summed = {(row.layer, row.bucket): row["sum"] or 0 for row in reduce(DataFrame.unionByName, sides).collect()}
     starts = list(range(first, last + 1, step))
     names = [name for name in ("batch", "kappa", "legacy") if any(layer == name for layer, _ in summed)]
     return LayerSeries(
@@ -136,10 +135,6 @@ def lateness(spark: SparkSession, lake: Lake, log_version: int, allowed: timedel
         )
         for index, least in enumerate(bounds)
     ]
-
-
-def _whole_numbers(result: Result) -> list[str]:
-    return [value.name for value in result.values if isinstance(value.type, IntegerType | LongType)]
 
 
 def _answers(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from game import catalogue
 from logs import (
     ANSWERS,
     WINDOWS,
@@ -38,7 +39,6 @@ from lakehouse.lake import Lake, create_lake
 from lakehouse.log import newest_version
 from lakehouse.settings import Lateness, Settings, Stream, load_settings
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 from transformations.changelog import ranking
 from transformations.result import Result
 

@@ -217,22 +217,22 @@ MUTANTS = [
     ),
     # Ties and bounds
     Mutant(
-        "ties level up by their bubbles", "transformations/results/level_ups.py",
+        "ties level up by their bubbles", "pipelines/game/results/level_ups.py",
         'F.struct("event_time", "event_id", "bubbles")', 'F.struct("event_time", "bubbles", "event_id")',
         WITNESS, only="edges",
     ),
     Mutant(
-        "ties streak in no order", "transformations/results/pop_streaks.py",
+        "ties streak in no order", "pipelines/game/results/pop_streaks.py",
         '.orderBy("event_time", "event_id")', '.orderBy("event_time", F.desc("event_id"))',
         ANY_LOG, "pop_streaks",
     ),
     Mutant(
-        "a click at the bound is too late", "transformations/results/offer_outcomes.py",
+        "a click at the bound is too late", "pipelines/game/results/offer_outcomes.py",
         "interval {_seconds(within)} seconds", "interval {_seconds(within - timedelta(milliseconds=1))} seconds",
         ANY_LOG, "offer_outcomes",
     ),
     Mutant(
-        "a sliding window holds both its ends", "transformations/results/hot_minutes.py",
+        "a sliding window holds both its ends", "pipelines/game/results/hot_minutes.py",
         "rangeBetween(1 - milliseconds", "rangeBetween(0 - milliseconds",
         WITNESS, only="edges",
     ),

@@ -5,6 +5,7 @@ import subprocess
 
 import jupytext
 import pytest
+from game import catalogue
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from pyspark.sql import SparkSession
@@ -20,7 +21,6 @@ from reconciliation.reconcile import reconcile
 from simulator import simulate
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 FOLDER = PROJECT / "notebooks"
 SHARED = FOLDER / "slides.py"

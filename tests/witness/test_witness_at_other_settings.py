@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from deliveries import land
 from edges import INGESTED_AT, land_edges
+from game import catalogue
 from logged import fates
 from outside_cases import cars, impulse
 from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +25,6 @@ from lakehouse.lake import Lake, create_lake
 from lakehouse.log import log_at, newest_version
 from lakehouse.settings import load_settings
 from simulator import simulate
-from transformations.catalogue import catalogue
 from transformations.result import Result
 
 Windows = dict[str, dict[str, int]]

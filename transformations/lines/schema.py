@@ -5,14 +5,14 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from ..kind import FieldType, Kind
-from ..kinds import KINDS, fields
+from ..kinds import fields
 
 TIMES = ("occurred_at", "sent_at", "received_at")
 MOMENT = pa.timestamp("us", "UTC")
 _TYPES: dict[FieldType, pa.DataType] = {"text": pa.string(), "whole number": pa.int32()}
 
 
-def judged_schema(kinds: Iterable[Kind] = KINDS) -> pa.Schema:
+def judged_schema(kinds: Iterable[Kind]) -> pa.Schema:
     """One row a line. `reason` is null for an event; `raw` are the line's bytes without the line feed."""
     return pa.schema(
         {

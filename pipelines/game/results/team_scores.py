@@ -7,8 +7,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType
 
-from ..result import Result, Total, Value
-from ..windows import Tumbling
+from transformations.result import Result, Total, Value
+from transformations.windows import Tumbling
 
 
 def scores(pops: DataFrame, _: Tumbling, alongside: Sequence[str]) -> DataFrame:

@@ -7,8 +7,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
-from ..result import Result, Total, Value
-from ..sessions import Session
+from transformations.result import Result, Total, Value
+from transformations.sessions import Session
 
 
 def sessions(pops: DataFrame, window: Session, alongside: Sequence[str]) -> DataFrame:

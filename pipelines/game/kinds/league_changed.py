@@ -1,6 +1,6 @@
 """`league_changed`: from its event time on a player is in another league."""
 
-from ..kind import Field, Kind
+from transformations.kind import Field, Kind
 
 KIND = Kind(
     "league_changed",

@@ -7,9 +7,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType
 
-from ..durations import written
-from ..joins import WindowedJoin
-from ..result import Result, Value
+from transformations.durations import written
+from transformations.joins import WindowedJoin
+from transformations.result import Result, Value
+
 from .offer_outcomes import CLICKED, EACH_OFFER, SHOWN, clicks_by_offer
 
 

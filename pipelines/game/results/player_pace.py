@@ -7,9 +7,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, LongType
 
-from ..durations import written
-from ..result import Derived, Result, Total, Value
-from ..windows import Hopping
+from transformations.durations import written
+from transformations.result import Derived, Result, Total, Value
+from transformations.windows import Hopping
 
 
 def pace(pops: DataFrame, _: Hopping, alongside: Sequence[str]) -> DataFrame:

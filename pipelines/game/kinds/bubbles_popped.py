@@ -1,6 +1,6 @@
 """`bubbles_popped`: a player popped bubbles for the team; a correction has a negative number of them."""
 
-from ..kind import Field, Kind
+from transformations.kind import Field, Kind
 
 KIND = Kind(
     "bubbles_popped",

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
-from ..result import Result, Value
-from ..windows import Tumbling
+from transformations.result import Result, Value
+from transformations.windows import Tumbling
 
 GOAL = 500
 

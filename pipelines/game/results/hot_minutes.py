@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
-from ..durations import milliseconds
-from ..result import Result, Value
-from ..sliding import Sliding
+from transformations.durations import milliseconds
+from transformations.result import Result, Value
+from transformations.sliding import Sliding
 
 GOAL = 500
 

@@ -7,8 +7,8 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType
 
-from ..result import Result, Value
-from ..windows import CountWithin
+from transformations.result import Result, Value
+from transformations.windows import CountWithin
 
 LENGTH = 10
 

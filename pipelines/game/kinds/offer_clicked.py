@@ -1,6 +1,6 @@
 """`offer_clicked`: a player clicked an offer."""
 
-from ..kind import Field, Kind
+from transformations.kind import Field, Kind
 
 KIND = Kind(
     "offer_clicked",

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, IntegerType, LongType
 
-from ..result import Derived, Result, Value
-from ..windows import Tumbling
+from transformations.result import Derived, Result, Value
+from transformations.windows import Tumbling
 
 LG_K = 12
 ERROR = 3 * 1.04 / 2 ** (LG_K / 2)

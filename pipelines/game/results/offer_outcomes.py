@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
-from ..joins import Joined
-from ..result import Result, Total, Value
-from ..shape import later
+from transformations.joins import Joined
+from transformations.result import Result, Total, Value
+from transformations.shape import later
 
 SHOWN, CLICKED = "offer_shown", "offer_clicked"
 EACH_OFFER = Total(SHOWN, distinct=("player_id", "offer_id", "event_time"))

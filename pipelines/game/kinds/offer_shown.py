@@ -1,6 +1,6 @@
 """`offer_shown`: an offer appeared on a player's screen."""
 
-from ..kind import Field, Kind
+from transformations.kind import Field, Kind
 
 KIND = Kind(
     "offer_shown",

@@ -7,8 +7,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType
 
-from ..result import Result, Value
-from ..windows import Tumbling
+from transformations.result import Result, Value
+from transformations.windows import Tumbling
 
 PERCENTILES = {"median": 0.5, "p95": 0.95, "p99": 0.99}
 

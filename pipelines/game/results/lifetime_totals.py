@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, TimestampType
 
-from ..lifetime import Lifetime
-from ..result import Result, Total, Value
+from transformations.lifetime import Lifetime
+from transformations.result import Result, Total, Value
 
 
 def totals(pops: DataFrame, _: Lifetime, alongside: Sequence[str]) -> DataFrame:

@@ -1,20 +1,19 @@
-"""Every kind of event: one module each, found by its name. A module declares its kind as `KIND`."""
+"""The kinds of events of a pipeline, taken together: their fields, which are columns of the log."""
 
 from collections.abc import Iterable
-from importlib import import_module
-from pkgutil import iter_modules
 
-from ..kind import Field, Kind
+from .kind import Field, Kind
 
-KINDS: tuple[Kind, ...] = tuple(import_module(f".{module.name}", __name__).KIND for module in iter_modules(__path__))
+HEARTBEAT = Kind("heartbeat", "Moves the high-water mark in silence.")
+"""Nothing happened, and time went on: it belongs to every pipeline."""
 
 
-def personal(kinds: Iterable[Kind] = KINDS) -> tuple[str, ...]:
+def personal(kinds: Iterable[Kind]) -> tuple[str, ...]:
     """The names of the fields that name a person, in whichever table they are a column."""
     return tuple(dict.fromkeys(field.name for kind in kinds for field in kind.fields if field.personal))
 
 
-def fields(kinds: Iterable[Kind] = KINDS) -> dict[str, Field]:
+def fields(kinds: Iterable[Kind]) -> dict[str, Field]:
     """Every field of the kinds by its name. A name has one type, because the log has one column for it."""
     found: dict[str, Field] = {}
     for kind in kinds:
@@ -28,7 +27,7 @@ def fields(kinds: Iterable[Kind] = KINDS) -> dict[str, Field]:
     return found
 
 
-def content(kinds: Iterable[Kind] = KINDS) -> list[str]:
+def content(kinds: Iterable[Kind]) -> list[str]:
     """What makes two deliveries of one id honest copies: all but the times of sending and receiving, which a retry has anew."""
     return ["kind", "occurred_at", *fields(kinds)]
 
