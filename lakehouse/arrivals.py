@@ -10,6 +10,7 @@ from typing import Literal
 import pyarrow as pa
 
 from transformations.kinds import fields
+from transformations.lines.schema import arrow_type
 
 ARRIVALS = "arrivals"
 
@@ -17,7 +18,6 @@ Fate = Literal["event", "duplicate", "quarantined"]
 EVENT, DUPLICATE, QUARANTINED = "event", "duplicate", "quarantined"
 
 TIME = pa.timestamp("us", "UTC")
-_TYPES = {"text": pa.string(), "whole number": pa.int32()}
 
 ORIGIN = ("file", "line", "batch", "ingested_at", "fingerprint")
 """Where a row came from: the landing file, the line in it, the micro-batch with its clock, and the code that judged it."""
@@ -37,7 +37,7 @@ SCHEMA = pa.schema(
         ("occurred_at", TIME),
         ("event_id", pa.string()),
         ("kind", pa.string()),
-        *((field.name, _TYPES[field.type]) for field in fields().values()),
+        *((field.name, arrow_type(field.type)) for field in fields().values()),
         ("sent_at", TIME),
         ("received_at", TIME),
         *((name, pa.int64()) for name in HASHES),
