@@ -33,7 +33,8 @@ class Value:
 
     `error` is how far two answers may be apart, as a share of the greater one: what a sketch states of itself, else
     nothing. A value that is not `compared` is carried along; another one speaks for it. `least` is a bound that it
-    cannot be below. With `total`, all rows together have what the log has of it, once for each window of an event.
+    cannot be below. With `total`, all rows together have what the log has of it, once for each window of an event. A time
+    is one of events, unless it is `any_time`: then a field has said it, and it may lie before every event or after.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Value:
     compared: bool = True
     least: int | None = None
     total: Total | None = None
+    any_time: bool = False
 
 
 @dataclass(frozen=True)
