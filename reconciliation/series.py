@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from decimal import Decimal
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType
+from pyspark.sql.types import DecimalType, IntegerType, LongType
 
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import boundary, mark, read_kappa
@@ -43,8 +44,8 @@ class LayerSeries:
     value: str
     bucket: timedelta
     starts: list[datetime]
-    sums: dict[str, list[int]]
-    outside: dict[str, int]
+    sums: dict[str, list[float]]
+    outside: dict[str, float]
     settled_before: datetime
     high_water: datetime
 
@@ -73,12 +74,12 @@ def series(spark: SparkSession, lake: Lake, results: Sequence[Result], log_versi
 def layers(
     spark: SparkSession, lake: Lake, results: Sequence[Result], log_version: int, allowed: timedelta
 ) -> LayerSeries | None:
-    """The layers over event time, or none where no result has a whole number or the batch layer has no row."""
+    """The layers over event time, or none where no result has a number that adds up exactly or the batch layer has no row."""
     charted = [
         (result, result.window.size, value)
         for result in sorted(results, key=lambda each: each.name != CHARTED)
         if isinstance(result.window, Tumbling)
-        for value in _whole_numbers(result)
+        for value in _numbers(result)
     ]
     if not charted or not lake.has(batch_name(charted[0][0])):
         return None
@@ -105,7 +106,9 @@ def layers(
         .withColumn("layer", F.lit(name))
         for name, rows in _answers(spark, lake, result, batch, log_version)
     ]
-    summed = {(row.layer, row.bucket): int(row["sum"] or 0) for row in reduce(DataFrame.unionByName, sides).collect()}
+    summed = {
+        (row.layer, row.bucket): _drawn(row["sum"] or 0) for row in reduce(DataFrame.unionByName, sides).collect()
+    }
     starts = list(range(first, last + 1, step))
     names = [name for name in ("batch", "kappa", "legacy") if any(layer == name for layer, _ in summed)]
     return LayerSeries(
@@ -138,8 +141,13 @@ def lateness(spark: SparkSession, lake: Lake, log_version: int, allowed: timedel
     ]
 
 
-def _whole_numbers(result: Result) -> list[str]:
-    return [value.name for value in result.values if isinstance(value.type, IntegerType | LongType)]
+def _numbers(result: Result) -> list[str]:
+    return [value.name for value in result.values if isinstance(value.type, IntegerType | LongType | DecimalType)]
+
+
+def _drawn(value: int | Decimal) -> float:
+    """A number as a chart has it."""
+    return int(value) if value == int(value) else float(value)
 
 
 def _answers(

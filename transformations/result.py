@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import DataType, NumericType, StringType, StructField, StructType, TimestampType
 
 from .shape import Part, Shape
 
@@ -45,6 +45,11 @@ class Value:
     least: int | None = None
     total: Total | None = None
     any_time: bool = False
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether two answers can be apart by an amount, and not just differ."""
+        return isinstance(self.type, NumericType | TimestampType)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def parity(*command: str, code: int = 0) -> str:
 
 def arrivals(lake: str) -> list[dict[str, Any]]:
     columns = [name for name in SCHEMA.names if name not in PLACE]
-    return DeltaTable(f"{lake}/arrivals").to_pyarrow_table(columns=columns).sort_by("arrival").to_pylist()
+    return DeltaTable(f"{lake}/tables/arrivals").to_pyarrow_table(columns=columns).sort_by("arrival").to_pylist()
 
 
 def by_both_engines() -> bool:
