@@ -74,7 +74,7 @@ def reconcile(
         if run is not None:
             run_name(run)  # refused now, if it cannot be one
         interval = Interval(first, to)
-        columns = {name for each in results for name in each.value_names}
+        columns = {value.name for each in results for value in each.values if value.is_measured}
         tolerances = dict(_tolerance(text, columns) for text in tolerance or ())
         told = told_verdict(opened, run, [each.name for each in results]) if as_kept and run is not None else None
         besides: list[str] = []
@@ -186,7 +186,8 @@ def _tolerance(text: str, columns: set[str]) -> tuple[str, float]:
     name, _, value = text.partition("=")
     if name not in columns:
         raise BadSettings(
-            f"--tolerance {text}: there is no value column {name!r}. There are: {', '.join(sorted(columns))}."
+            f"--tolerance {text}: there is no value column {name!r} that is a number or a time. There are: "
+            f"{', '.join(sorted(columns))}."
         )
     try:
         allowed = float(value)

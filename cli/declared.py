@@ -9,6 +9,7 @@ from rich.table import Table
 
 from cli.console import answers, results_from, settings_from, told_errors
 from cli.options import ConfigOption, PipelineOption
+from transformations.kind import in_words
 
 if TYPE_CHECKING:
     from transformations.kind import Field, Kind
@@ -121,7 +122,7 @@ def _fields(kind: "Kind") -> str:
 
 
 def _said(field: "Field") -> Iterator[str]:
-    yield field.type
+    yield in_words(field.type)
     if not field.required:
         yield "optional"
     if field.personal:

@@ -6,6 +6,7 @@ a result that has none. Machines get every column in full: rows.py.
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -82,7 +83,9 @@ def _length(result: "Result", columns: Mapping[str, list[Any]]) -> timedelta | N
 def _table(columns: Columns, day: str, gap: int) -> Table:
     table = Table(header_style="bold", box=None, padding=(0, gap, 0, 0), pad_edge=False)
     for name, values in columns.items():
-        number = any(isinstance(value, int | float) for value in values)
+        number = any(
+            isinstance(value, int | float | Decimal) and value is not True and value is not False for value in values
+        )
         table.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in zip(*(_texts(values, day) for values in columns.values()), strict=True):
         table.add_row(*row)
@@ -98,9 +101,15 @@ def _texts(values: Sequence[Any], day: str) -> list[str]:
     def text(value: Any) -> str:
         if isinstance(value, datetime):
             return value.strftime(form) + (f".{value.microsecond // 1000:03}" if millis else "")
-        return "" if value is None else plain(f"{value:.10g}" if isinstance(value, float) else value)
+        if isinstance(value, list):
+            return plain(", ".join(map(str, value)))
+        return "" if value is None else plain(_number(value) if isinstance(value, float | Decimal) else value)
 
     return [text(value) for value in values]
+
+
+def _number(value: float | Decimal) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else f"{value:f}"
 
 
 def _width(table: Table) -> int:

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -24,7 +24,12 @@ def print_csv(rows: "pa.Table") -> None:
     with _readers_may_leave():
         writer = csv.DictWriter(sys.stdout, fieldnames=rows.column_names, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(plain_rows(rows))
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in plain_rows(rows))
+
+
+def _cell(value: Any) -> Any:
+    """A list is JSON within a cell."""
+    return orjson.dumps(value).decode() if isinstance(value, list) else value
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from deltalake import CommitProperties
 from deltalake import Transaction as TableTransaction
 from deltalake.transaction import AddAction
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from lakehouse.commits import refuse_torn
 from lakehouse.data_file import DataFile, added
@@ -56,6 +58,7 @@ class Appender:
         self._name = name
         self._folder = Path(lake.table(name))
         self._table = delta_table(lake, name)
+        self._declared = pa.schema(self._table.schema())
         self._statistics = statistics
         self._counted = counted
 
@@ -104,8 +107,8 @@ class Appender:
 
     def _collected(self, rows: DataFrame) -> tuple[AddAction | None, Counts]:
         found = rows.toArrow()
-        # As the table declares them: a constant is not null, its column may be.
-        found = found.cast(pa.schema([each.with_nullable(True) for each in found.schema]))
+        # As the table declares them: a constant is not null, its column may be; and a sum may have fewer digits.
+        found = found.cast(self._declared)
         file = DataFile(self._folder, found.schema, statistics=self._statistics)
         try:
             file.write(found)
@@ -118,6 +121,8 @@ class Appender:
         """Written by Spark into a folder beside the table: what it leaves behind when it is killed is removed next time."""
         staging = self._lake.path / "cache" / "appends" / self._name
         shutil.rmtree(staging, ignore_errors=True)
+        declared = from_arrow_schema(self._declared)
+        rows = rows.select(*(F.col(each.name).cast(each.dataType) for each in declared))
         rows.coalesce(1).write.parquet(str(staging))
         [part] = staging.glob("part-*.parquet")
         file = part.rename(self._folder / f"part-{uuid.uuid4()}.parquet")

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from transformations.kind import Kind
 from transformations.kinds import fields
+from transformations.lines.schema import arrow_type
 
 ARRIVALS = "arrivals"
 
@@ -19,7 +20,6 @@ Fate = Literal["event", "duplicate", "quarantined"]
 EVENT, DUPLICATE, QUARANTINED = "event", "duplicate", "quarantined"
 
 TIME = pa.timestamp("us", "UTC")
-_TYPES = {"text": pa.string(), "whole number": pa.int32()}
 
 ORIGIN = ("file", "line", "batch", "ingested_at", "fingerprint")
 """Where a row came from: the landing file, the line in it, the micro-batch with its clock, and the code that judged it."""
@@ -55,7 +55,7 @@ def schema(kinds: tuple[Kind, ...]) -> pa.Schema:
             ("occurred_at", TIME),
             ("event_id", pa.string()),
             ("kind", pa.string()),
-            *((field.name, _TYPES[field.type]) for field in fields(kinds).values()),
+            *((field.name, arrow_type(field.type)) for field in fields(kinds).values()),
             ("sent_at", TIME),
             ("received_at", TIME),
             *((name, pa.int64()) for name in HASHES),

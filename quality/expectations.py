@@ -5,6 +5,7 @@ Spark job. A sample of what is unexpected is read only if there is something. (I
 each for a sample, whether they fail or not.)
 """
 
+from decimal import Decimal
 from typing import Any, ClassVar
 
 from pyspark.sql import Column, DataFrame
@@ -18,7 +19,7 @@ from quality.gx import (
     gx,
     metric_partial,
 )
-from quality.plain import plain
+from quality.plain import exact, plain
 from quality.rendering import Readable
 from quality.rules import HELPER, Columns, Figure, NoRow, Nothing, Rule
 
@@ -69,21 +70,24 @@ class ExpectNoRowWhere(Readable):
 
 
 class ExpectFigureToBeBetween(Readable):
-    """A figure over all rows lies between two bounds, both included."""
+    """A figure over all rows lies between two bounds, both included, or is exactly what it has to be."""
 
     measure: str
     least: float | None = None
     most: float | None = None
+    exact: str | None = None
     unit: str = "number"
 
     metric_dependencies: ClassVar[tuple[str, ...]] = ("parity.aggregate",)
-    success_keys: ClassVar[tuple[str, ...]] = ("measure", "least", "most", "unit")
+    success_keys: ClassVar[tuple[str, ...]] = ("measure", "least", "most", "exact", "unit")
 
     def judged(self, metrics: dict[str, Any], engine: Any) -> tuple[bool, dict[str, Any]]:  # noqa: ARG002
         value = metrics["parity.aggregate"]
         met = value is not None
         met = met and (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
-        return bool(met), {"observed_value": value, "unexpected": None, "sample": []}
+        met = met and (self.exact is None or value == Decimal(self.exact))
+        observed = exact(value) if isinstance(value, Decimal) else value
+        return bool(met), {"observed_value": observed, "unexpected": None, "sample": []}
 
 
 class ExpectColumnsToBe(Readable):
@@ -129,7 +133,9 @@ def expectation(rule: Rule) -> Readable:
         measure = f"count(if({rule.where}, 1, null))"
         return ExpectNoRowWhere(measure=measure, condition=rule.where, shown=list(rule.shows), **said)
     if isinstance(rule, Figure):
-        return ExpectFigureToBeBetween(measure=rule.measure, least=rule.least, most=rule.most, unit=rule.unit, **said)
+        exactly = None if rule.exact is None else str(rule.exact)
+        bounds = {"least": rule.least, "most": rule.most, "exact": exactly}
+        return ExpectFigureToBeBetween(measure=rule.measure, unit=rule.unit, **bounds, **said)
     if isinstance(rule, Nothing):
         return ExpectNothingFound(found=[dict(each) for each in rule.found], **said)
     assert isinstance(rule, Columns)

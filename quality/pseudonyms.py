@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, StructField
+from pyspark.sql.types import ArrayType, BinaryType, StructField
 
 from lakehouse.pseudonyms import HIDDEN
 from transformations.pseudonym import HEX_DIGITS, PREFIX
@@ -32,7 +32,8 @@ def _replaced(field: StructField, key: bytes, personal: Sequence[str], objects: 
     if isinstance(field.dataType, BinaryType):
         return _hashed(value, key).cast("binary") if field.name in HIDDEN else None
     if field.name in personal or field.name in HIDDEN:
-        return _pseudonym(value, key)
+        of_a_list = isinstance(field.dataType, ArrayType)
+        return F.transform(value, lambda each: _pseudonym(each, key)) if of_a_list else _pseudonym(value, key)
     return _within(value, key, personal) if field.name in objects else None
 
 

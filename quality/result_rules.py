@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from pyspark.sql.types import TimestampType
 
+from quality.plain import exact
 from quality.rules import NoRow, Nothing, Rule, at, equals, given, quoted
 from quality.stretches import ROWS, Stretch, totals_named
 from transformations.durations import iso
 from transformations.result import Result, Total
 
-Totals = Mapping[Total, int]
+Totals = Mapping[Total, int | Decimal]
 """What the log has of each, summed up."""
 
 
@@ -103,8 +105,8 @@ def _conserved_in(name: str, total: Total, checked: Sequence[Stretch]) -> Nothin
             {
                 **_bounds(each),
                 "log_version": each.run.log_version if each.run else None,
-                name: each.found[name],
-                "in the log": (each.expected or {})[name],
+                name: exact(each.found[name]),
+                "in the log": exact((each.expected or {})[name]),
             }
             for each in checked
             if each.found[name] != (each.expected or {})[name]
@@ -135,7 +137,7 @@ def _times_in_range(result: Result, span: Span) -> list[Rule]:
             (*result.identity, value.name),
         )
         for value in result.values
-        if isinstance(value.type, TimestampType)
+        if isinstance(value.type, TimestampType) and not value.any_time
     ]
 
 

@@ -26,7 +26,7 @@ from lakehouse.versions import as_noted
 from quality.pins import Pin
 from quality.result_rules import Span, Totals, conserved, conserved_by_interval, row_rules
 from quality.rules import COPIES, Columns, NoRow, Rule, behind, copies, given, known, not_after, unique
-from quality.stretches import Sums, totals_named
+from quality.stretches import SumsAt, totals_named
 from quality.subjects import Absent, Subject, Unchecked
 from transformations.changelog import changelog_schema, kappa_view
 from transformations.result import Result
@@ -37,7 +37,7 @@ TotalsAt = Callable[[Lake, int], Totals]
 
 
 def result_subjects(
-    spark: SparkSession, at: Pin, result: Result, totals: TotalsAt, sums: Sums
+    spark: SparkSession, at: Pin, result: Result, totals: TotalsAt, sums: SumsAt
 ) -> Iterator[Subject | Absent]:
     """The view, the changelog and the batch table of a version, as it is computed in the lake."""
     own, settings = as_noted(at.lake, result, at.settings)
@@ -153,7 +153,7 @@ def _batch(result: Result, covered: list[Coverage], rows: DataFrame) -> DataFram
     return _with_overlap(rows, result).withColumns(helpers)
 
 
-def _batch_rules(at: Pin, result: Result, lake: Lake, covered: list[Coverage], sums: Sums) -> list[Rule]:
+def _batch_rules(at: Pin, result: Result, lake: Lake, covered: list[Coverage], sums: SumsAt) -> list[Rule]:
     shows = (*result.identity, "log_version")
     rules: list[Rule] = [
         Columns(batch_schema(result)),
@@ -173,7 +173,7 @@ def _batch_rules(at: Pin, result: Result, lake: Lake, covered: list[Coverage], s
     return [*rules, behind(at.lag(reached(covered)), at.settings.quality.batch_lag)]
 
 
-def _batch_unchecked(result: Result, lake: Lake, covered: list[Coverage], sums: Sums) -> list[Unchecked]:
+def _batch_unchecked(result: Result, lake: Lake, covered: list[Coverage], sums: SumsAt) -> list[Unchecked]:
     """What lies outside of all that was computed, and what no other code can add up."""
     found = sums(lake, result, covered)
     left = [

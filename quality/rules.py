@@ -7,6 +7,7 @@ columns whose names begin with `_` were computed for the check and are no part o
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any, Literal
 
 from pyspark.sql import Column, Window
@@ -52,6 +53,8 @@ class Figure:
     least: float | None = None
     most: float | None = None
     unit: Unit = "number"
+    exact: int | Decimal | None = None
+    """What it has to be, to the last digit."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +109,8 @@ def not_after(column: str, moment: datetime, shows: Sequence[str]) -> NoRow:
     )
 
 
-def equals(name: str, says: str, measure: str, value: float) -> Figure:
-    return Figure(name, says, measure, value, value)
+def equals(name: str, says: str, measure: str, value: int | Decimal) -> Figure:
+    return Figure(name, says, measure, exact=value)
 
 
 def behind(lag: timedelta, most: timedelta) -> Figure:

@@ -6,6 +6,7 @@ it last; the log is read once, at the pin, up to that run's number of events, so
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -20,6 +21,7 @@ from transformations.durations import milliseconds
 from transformations.result import Result, Total
 
 ROWS = "rows"
+Sums = dict[str, int | Decimal]
 
 
 @dataclass(frozen=True)
@@ -31,15 +33,15 @@ class Stretch:
     gap: bool
     events: int
     """Events of the result's kinds that the log has there at the pin, and had not when it was computed."""
-    found: dict[str, int]
-    expected: dict[str, int] | None
+    found: Sums
+    expected: Sums | None
     """None if it cannot be known from the log by other code."""
 
 
-Sums = Callable[[Lake, Result, Sequence[Coverage]], list[Stretch]]
+SumsAt = Callable[[Lake, Result, Sequence[Coverage]], list[Stretch]]
 
 
-def sums_at(spark: SparkSession, at: Pin) -> Sums:
+def sums_at(spark: SparkSession, at: Pin) -> SumsAt:
     """The stretches of a result's batch table; each is computed once."""
     known: dict[str, list[Stretch]] = {}
 
@@ -62,8 +64,8 @@ def _stretches(spark: SparkSession, at: Pin, lake: Lake, result: Result, covered
     held = [place for place, (_, run) in enumerate(cut) if run is not None]
     totals, how = totals_named(result), placing(result.window)
     log, bounds = log_at(spark, lake, at.version), _bounds(spark, at, cut)
-    found: dict[int, dict[str, int]] = {}
-    expected: dict[int, dict[str, int]] | None = None
+    found: dict[int, Sums] = {}
+    expected: dict[int, Sums] | None = None
     if totals:
         table = _found(read_batch(spark, lake, result, covered), bounds, totals)
         found = _collected(table.drop("_ends"), totals)
@@ -71,7 +73,7 @@ def _stretches(spark: SparkSession, at: Pin, lake: Lake, result: Result, covered
             expected = _collected(_expected(log, result, table, bounds, totals, how), totals)
     seen_all = all(run is not None and run.seq == at.position.seq for _, run in cut)
     unseen = {} if seen_all else _unseen(log, result, bounds)
-    none = dict.fromkeys(totals, 0)
+    none: Sums = dict.fromkeys(totals, 0)
     return [
         Stretch(
             interval, run, run is None and held[0] < place < held[-1], unseen.get(place, 0),
@@ -134,5 +136,5 @@ def _within(moment: str) -> Column:
     return (first.isNull() | (F.col(moment) >= first)) & (end.isNull() | (F.col(moment) < end))
 
 
-def _collected(sums: DataFrame, names: dict[str, Total]) -> dict[int, dict[str, int]]:
-    return {row.place: {name: int(row[name] or 0) for name in names} for row in sums.collect()}
+def _collected(sums: DataFrame, names: dict[str, Total]) -> dict[int, Sums]:
+    return {row.place: {name: row[name] or 0 for name in names} for row in sums.collect()}

@@ -1,6 +1,7 @@
 """What the charts show: the column of the result that the pipeline's story names; where that is missing, what is like it."""
 
 from collections.abc import Iterable
+from decimal import Decimal
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -22,8 +23,12 @@ def columns_to_add(lake: Lake, result: Result) -> list[str]:
     return sorted(names, key=lambda each: (result.name, each) != (charted.result, charted.column))
 
 
-def added(result: Result, name: str, rows: Column | None = None) -> Column:
-    """The sum of a column, over those `rows` that are meant. A decimal is drawn, and needs no more than a double has."""
-    value = F.col(name) if rows is None else F.when(rows, F.col(name))
-    total = F.sum(value)
-    return total.cast("double") if isinstance(result.schema[name].dataType, DecimalType) else total
+def added(name: str, rows: Column | None = None) -> Column:
+    """The sum of a column, over those `rows` that are meant."""
+    return F.sum(name if rows is None else F.when(rows, F.col(name)))
+
+
+def drawn(total: int | Decimal | None) -> float:
+    """A sum as a chart has it. No row adds up to nothing."""
+    exact = total or 0
+    return int(exact) if exact == int(exact) else float(exact)

@@ -48,8 +48,10 @@ def alike(result: Result, one: str, other: str) -> Column:
 
 def _apart(result: Result, one: str, other: str, tolerance: Mapping[str, float]) -> list[Column]:
     """The names of the cells that differ, null for those that do not."""
+    measured = {value.name for value in result.values if value.is_measured} | {"window_end"}
+    allowed = {name: tolerance.get(name, 0.0) for name in measured}
     return [
-        F.when(~_same(F.col(f"{one}.{name}"), F.col(f"{other}.{name}"), error, tolerance.get(name, 0.0)), F.lit(name))
+        F.when(~_same(F.col(f"{one}.{name}"), F.col(f"{other}.{name}"), error, allowed.get(name, 0.0)), F.lit(name))
         for name, error in result.errors.items()
     ]
 

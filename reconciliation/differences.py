@@ -1,6 +1,5 @@
 """The differing keys as plain data, each with the causes that it earned."""
 
-from datetime import datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
@@ -9,6 +8,7 @@ from pyspark.sql import functions as F
 from reconciliation.hypotheses import DUPLICATE
 from reconciliation.verdict import UNEXPLAINED, Difference
 from transformations.durations import iso
+from transformations.plain import plain
 from transformations.result import Result
 
 EVENTS_NAMED = 20
@@ -45,11 +45,11 @@ def _difference(row: Row, result: Result) -> Difference:
     if evidence and row.fitting > 1:
         evidence += f" (one of {row.fitting} that fit equally)"
     return Difference(
-        key={name: row[name] for name in result.key},
+        key={name: plain(row[name]) for name in result.key},
         window_start=iso(row.window_start),
         window_end=None if row.window_end is None else iso(row.window_end),
-        batch=plain(row.batch),
-        candidate=plain(row.candidate),
+        batch=cells(row.batch),
+        candidate=cells(row.candidate),
         differing=list(row.differing),
         causes=list(row.causes) or [UNEXPLAINED],
         event_ids=sorted(row.event_ids or [])[:EVENTS_NAMED],
@@ -60,8 +60,6 @@ def _difference(row: Row, result: Result) -> Difference:
     )
 
 
-def plain(values: Row | None) -> dict[str, Any] | None:
-    """The cells of one side, with times as text."""
-    if values is None:
-        return None
-    return {name: iso(value) if isinstance(value, datetime) else value for name, value in values.asDict().items()}
+def cells(values: Row | None) -> dict[str, Any] | None:
+    """The cells of one side."""
+    return None if values is None else {name: plain(value) for name, value in values.asDict().items()}

@@ -19,6 +19,7 @@ from pyspark.sql.types import (
     BooleanType,
     DataType,
     LongType,
+    NumericType,
     StringType,
     StructField,
     StructType,
@@ -126,10 +127,10 @@ def _side(result: Result, rows: str, name: str) -> str:
 
 
 def _same(result: Result, name: str, error: float, tolerance: float) -> str:
-    exact = f"batch.{quoted(name)} is not distinct from candidate.{quoted(name)}"
-    if not tolerance and not error:
+    exact, of = f"batch.{quoted(name)} is not distinct from candidate.{quoted(name)}", _type(result, name)
+    if (not tolerance and not error) or not isinstance(of, NumericType | TimestampType):
         return exact
-    number = "epoch({})" if isinstance(_type(result, name), TimestampType) else "cast({} as double)"
+    number = "epoch({})" if isinstance(of, TimestampType) else "cast({} as double)"
     one, other = (number.format(f"{side}.{quoted(name)}") for side in ("batch", "candidate"))
     allowed = f"greatest({tolerance!r}::double, {error!r}::double * greatest(abs({one}), abs({other})))"
     return f"({exact} or coalesce(abs({one} - {other}) <= {allowed}, false))"

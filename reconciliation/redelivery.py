@@ -14,7 +14,7 @@ from lakehouse.lake import Lake
 from lakehouse.log import log_at
 from lakehouse.settings import Lateness
 from reconciliation.backlog import AS_RECEIVED, DELIVERIES, busiest, delivered
-from reconciliation.charted import added, columns_to_add
+from reconciliation.charted import added, columns_to_add, drawn
 from transformations.durations import from_millis, milliseconds
 from transformations.result import Result
 from transformations.windows import Tumbling
@@ -112,9 +112,9 @@ def _answers(events: DataFrame, scores: Result, value: str, shown: range, *, dro
     key = [name for name in scores.columns if name not in scores.value_names]
     values = F.struct(*scores.value_names)
     differs = (F.count("*") != len(DELIVERIES)) | (F.min(values) != F.max(values))
-    sides = (added(scores, value, F.col("delivery") == name).alias(name) for name in DELIVERIES)
+    sides = (added(value, F.col("delivery") == name).alias(name) for name in DELIVERIES)
     keys = answers.groupBy("clock", *key).agg(differs.alias("differs"), *sides).withColumn("place", place)
-    sums = (F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in DELIVERIES)
+    sums = (F.sum(name).alias(name) for name in DELIVERIES)
     counts = F.count("*").alias("keys"), F.count_if("differs").alias("differing")
     rows = keys.where(place.between(0, len(shown) - 1)).groupBy("clock", "place").agg(*counts, *sums).collect()
     return [_added([row for row in rows if row["clock"] == clock], len(shown)) for clock in ("processing", "event")]
@@ -122,5 +122,5 @@ def _answers(events: DataFrame, scores: Result, value: str, shown: range, *, dro
 
 def _added(rows: list[Row], buckets: int) -> Answers:
     at = {row["place"]: row for row in rows}
-    lines = ([at[place][name] if place in at else 0 for place in range(buckets)] for name in DELIVERIES)
+    lines = ([drawn(at[place][name]) if place in at else 0 for place in range(buckets)] for name in DELIVERIES)
     return Answers(sum(row["keys"] for row in rows), sum(row["differing"] for row in rows), *lines)

@@ -16,7 +16,7 @@ from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.log import log_at
 from lakehouse.table_files import read_files
-from reconciliation.charted import added, charted_first, columns_to_add
+from reconciliation.charted import added, charted_first, columns_to_add, drawn
 from transformations.durations import from_millis, milliseconds
 from transformations.result import Result
 from transformations.windows import Tumbling
@@ -72,7 +72,7 @@ def series(spark: SparkSession, lake: Lake, results: Sequence[Result], log_versi
 def layers(
     spark: SparkSession, lake: Lake, results: Sequence[Result], log_version: int, allowed: timedelta
 ) -> LayerSeries | None:
-    """The layers over event time, or none where no result has a column to add up or the batch layer has no row."""
+    """The layers over event time, or none where no result has a number that adds up exactly or the batch layer has no row."""
     charted = [
         (result, result.window.size, value)
         for result in charted_first(lake, results)
@@ -100,11 +100,11 @@ def layers(
     shown = start.between(first, last)
     sides = [
         rows.groupBy(F.when(shown, bucket).alias("bucket"))
-        .agg(added(result, value).alias("sum"))
+        .agg(added(value).alias("sum"))
         .withColumn("layer", F.lit(name))
         for name, rows in _answers(spark, lake, result, batch, log_version)
     ]
-    summed = {(row.layer, row.bucket): row["sum"] or 0 for row in reduce(DataFrame.unionByName, sides).collect()}
+    summed = {(row.layer, row.bucket): drawn(row["sum"]) for row in reduce(DataFrame.unionByName, sides).collect()}
     starts = list(range(first, last + 1, step))
     names = [name for name in ("batch", "kappa", "legacy") if any(layer == name for layer, _ in summed)]
     return LayerSeries(

@@ -23,8 +23,9 @@ from lakehouse.terms import at_log
 from lakehouse.versions import as_noted
 from reconciliation.changes import Change, ValueChange, VersionComparison
 from reconciliation.comparison import compared, moved_between, with_state
-from reconciliation.differences import plain
+from reconciliation.differences import cells
 from transformations.durations import iso
+from transformations.plain import plain
 from transformations.result import Result
 
 SAMPLES = 20
@@ -187,11 +188,11 @@ def _values(changed: DataFrame, result: Result) -> list[ValueChange]:
 
 def _change(row: Row, result: Result) -> Change:
     return Change(
-        key={name: row[name] for name in result.key},
+        key={name: plain(row[name]) for name in result.key},
         window_start=iso(row.window_start),
         window_end=None if row.window_end is None else iso(row.window_end),
-        left=plain(row.batch),
-        right=plain(row.candidate),
+        left=cells(row.batch),
+        right=cells(row.candidate),
         differing=list(row.differing),
         left_code=row.batch_code,
         right_code=row.candidate_code,

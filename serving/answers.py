@@ -19,6 +19,7 @@ from serving.remembered import Body, Remembered
 from serving.subjects import Subject
 from serving.verdicts import differences, reconciliation, reconciliations
 from transformations.durations import from_millis, iso, to_millis
+from transformations.plain import plain
 
 
 class Answers:
@@ -79,7 +80,7 @@ class Answers:
             return subjects.subject(name, asked.layer, moment=asked.as_of), None
         version, pins, after = self._cursors.read(question, asked.cursor)
         subject = subjects.subject(version, asked.layer, pins=tuple((table, number) for table, number in pins))
-        return subject, (from_millis(after[0]), *after[1:])
+        return subject, (from_millis(after[0]), *key_values(subject.result, after[1:]))
 
     def _body(
         self, subject: Subject, asked: Rows, question: str, after: tuple[Any, ...] | None, media_type: str
@@ -107,7 +108,7 @@ class Answers:
             return None
         last = answer.rows.slice(len(answer.rows) - 1).to_pylist()[0]
         subject = answer.subject
-        after = [to_millis(last["window_start"]), *(last[name] for name in subject.result.key)]
+        after = [to_millis(last["window_start"]), *(_as_text(last[name]) for name in subject.result.key)]
         return self._cursors.written(question, [subject.result.id, subject.lake.pins, after])
 
     def _settled(self, answer: Answer, settings: Settings) -> dict[str, Any] | None:
@@ -125,6 +126,13 @@ class Answers:
         if since is None or since > subject.at.log_version:
             return None
         return {"log_version": since, "at": iso(committed_at(subject.lake, table, since))}
+
+
+def _as_text(value: Any) -> str | None:
+    """A value of a key as one would ask for it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return None if value is None else str(plain(value))
 
 
 def _told(subject: Subject) -> dict[str, Any]:

@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from transformations.plain import plain
+
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 FORMATS = (JSON, CSV, ARROW)
 ISO = "%Y-%m-%dT%H:%M:%SZ"
@@ -44,8 +46,15 @@ def as_json(content: dict[str, Any], rows: pa.Table) -> bytes:
 
 
 def as_csv(rows: pa.Table) -> bytes:
+    """Lists are JSON within a cell."""
+    rows = _plain(rows)
+    for place, column in enumerate(rows.schema):
+        if pa.types.is_list(column.type):
+            rows = rows.set_column(
+                place, column.name, pa.array(map(_as_text, rows[column.name].to_pylist()), pa.string())
+            )
     sink = pa.BufferOutputStream()
-    pacsv.write_csv(_with_iso_times(rows), sink)
+    pacsv.write_csv(rows, sink)
     return bytes(sink.getvalue())
 
 
@@ -57,14 +66,20 @@ def as_arrow(rows: pa.Table) -> bytes:
 
 
 def plain_rows(rows: pa.Table) -> list[dict[str, Any]]:
-    """Rows as JSON has them: times are texts in UTC with milliseconds."""
-    found: list[dict[str, Any]] = _with_iso_times(rows).to_pylist()
+    """Rows as JSON has them: times are texts in UTC with milliseconds, and decimals are texts."""
+    found: list[dict[str, Any]] = _plain(rows).to_pylist()
     return found
 
 
-def _with_iso_times(rows: pa.Table) -> pa.Table:
+def _plain(rows: pa.Table) -> pa.Table:
     for place, column in enumerate(rows.schema):
         if pa.types.is_timestamp(column.type):
             to_the_millisecond = rows[column.name].cast(pa.timestamp("ms", "UTC"), safe=False)
             rows = rows.set_column(place, column.name, pc.strftime(to_the_millisecond, ISO))
+        elif pa.types.is_decimal(column.type) or pa.types.is_list(column.type):
+            rows = rows.set_column(place, column.name, pa.array(map(plain, rows[column.name].to_pylist())))
     return rows
+
+
+def _as_text(values: list[Any] | None) -> str | None:
+    return None if values is None else orjson.dumps(values).decode()

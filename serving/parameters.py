@@ -1,10 +1,12 @@
 """What may be asked of the API: typed, bounded, and nothing beside it. A misspelt parameter is refused, not left out."""
 
+import re
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
-from pyspark.sql.types import IntegerType, LongType
+from pyspark.sql.types import BooleanType, DecimalType, IntegerType, LongType, TimestampType
 
 from lakehouse.errors import ParityError
 from serving.pins import Layer
@@ -12,6 +14,8 @@ from transformations.result import Result
 
 MOST_ROWS = 10_000
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+_TRUTHS = {"true": True, "false": False}
+_DECIMAL = re.compile(r"-?[0-9]{1,38}(\.[0-9]{1,38})?")
 RANGES: dict[type[Any], int] = {IntegerType: 2**31, LongType: 2**63}
 
 
@@ -78,7 +82,21 @@ def key_values(result: Result, given: list[str]) -> tuple[Any, ...]:
 
 def key_value(result: Result, name: str, text: str) -> Any:
     """The value of one column of a key as the column has it."""
-    bound = RANGES.get(type(result.key_types.get(name)))
+    of = result.key_types.get(name)
+    if isinstance(of, BooleanType):
+        if text not in _TRUTHS:
+            raise ParityError(f"key = {text!r}: {name} of {result.name} is true or false.")
+        return _TRUTHS[text]
+    if isinstance(of, TimestampType):
+        try:
+            return _moment(text)
+        except ValueError as error:
+            raise ParityError(f"key = {text!r}: {name} of {result.name}: {error}.") from None
+    if isinstance(of, DecimalType):
+        if _DECIMAL.fullmatch(text) is None:
+            raise ParityError(f"key = {text!r}: {name} of {result.name} is a decimal number; write e.g. 21.5.")
+        return Decimal(text)
+    bound = RANGES.get(type(of))
     if bound is None:
         return text
     try:

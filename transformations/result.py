@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import DataType, NumericType, StringType, StructField, StructType, TimestampType
 
 from .shape import Part, Shape
 
@@ -33,7 +33,8 @@ class Value:
 
     `error` is how far two answers may be apart, as a share of the greater one: what a sketch states of itself, else
     nothing. A value that is not `compared` is carried along; another one speaks for it. `least` is a bound that it
-    cannot be below. With `total`, all rows together have what the log has of it, once for each window of an event.
+    cannot be below. With `total`, all rows together have what the log has of it, once for each window of an event. A time
+    is one of events, unless it is `any_time`: then a field has said it, and it may lie before every event or after.
     """
 
     name: str
@@ -43,6 +44,12 @@ class Value:
     compared: bool = True
     least: int | None = None
     total: Total | None = None
+    any_time: bool = False
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether two answers can be apart by an amount, and not just differ."""
+        return isinstance(self.type, NumericType | TimestampType)
 
 
 @dataclass(frozen=True)

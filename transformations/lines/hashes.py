@@ -6,6 +6,7 @@ SHA-256 of the key followed by the id, which Spark can compute too: `id_hash_sql
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import pyarrow as pa
 
 from ..kind import Kind
 from ..kinds import fields
+from .schema import MOMENT
 from .shapes import by_shape
 
 Hashes = npt.NDArray[np.int64]
@@ -53,11 +55,19 @@ def _contents(rows: pa.Table, key: bytes, names: Sequence[str]) -> Hashes:
     found = np.zeros(len(rows), np.int64)
     for given, places in by_shape(rows, sorted(names)):
         of_shape = rows.take(pa.array(places))
-        moments = of_shape["occurred_at"].cast(pa.int64()).to_pylist()
-        values = zip(moments, *(of_shape[name].to_pylist() for name in ("kind", *given)), strict=True)
+        values = zip(*(_plain(of_shape[name]) for name in ("occurred_at", "kind", *given)), strict=True)
         begun = key + orjson.dumps(given)
         found[places] = _numbers([sha256(begun + orjson.dumps(each)).digest()[:8] for each in values])
     return found
+
+
+def _plain(column: pa.ChunkedArray) -> list[Any]:
+    """Values as JSON can have them. Equal decimals of one column are equal texts."""
+    if column.type == MOMENT:
+        column = column.cast(pa.int64())
+    elif pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())
+    return list(column.to_pylist())
 
 
 def _numbers(digests: Iterable[bytes]) -> Hashes:

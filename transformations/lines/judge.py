@@ -18,12 +18,12 @@ from ..clock import Clock
 from ..durations import milliseconds
 from ..kind import Kind
 from ..kinds import declaring, fields
+from .columns import Flags, column_of
 from .rules import judge_line
-from .schema import MOMENT, TIMES, judged_schema, said_columns
+from .schema import MOMENT, judged_schema, said_types
 from .times import moments
 from .unambiguous import unambiguous
 
-Flags = npt.NDArray[np.bool_]
 Moments = npt.NDArray[np.int64]
 
 
@@ -44,21 +44,19 @@ def judge(lines: Sequence[bytes], clock: Clock, *, ingested_at: int, kinds: Iter
     kinds = tuple(kinds)
     schema = judged_schema(kinds)
     said, sure = _read(lines)
-    columns = {
-        name: _column(said, name, sure, whole=schema.field(name).type == pa.int32()) for name in said_columns(schema)
-    }
-    texts = [_given(column) for column in columns.values() if column.type == pa.string()]
-    sure &= unambiguous(lines, said, np.sum(texts, axis=0, dtype=np.int64))
+    types = said_types(kinds)
+    columns = {name: column_of(said, name, expected, sure, lines) for name, expected in types.items()}
+    sure &= unambiguous(lines, said, np.sum([_texts(column) for column in columns.values()], axis=0))
     _keep_to_the_kinds(columns, sure, kinds)
     times = {}
-    for name in TIMES:
+    for name in (name for name, expected in types.items() if expected == "time"):
         times[name], right = moments(columns[name])
         sure &= right
-    given = {name: _given(columns[name]) for name in TIMES}
+    given = {name: _given(columns[name]) for name in times}
     event_time = _event_time(times, given, clock)
     sure &= _plausible(event_time, times["received_at"], given["received_at"], clock, ingested_at)
-    for name in TIMES:
-        columns[name] = _moments(times[name], given[name])
+    for name, found in times.items():
+        columns[name] = _moments(found, given[name])
     columns |= {"event_time": _moments(event_time), "reason": pa.nulls(len(lines), pa.string())}
     _judge_one_by_one(columns, lines, ~sure, clock, ingested_at, kinds)
     return pa.table({**columns, "raw": pa.array(lines, pa.binary())}, schema)
@@ -84,24 +82,13 @@ def _loaded(line: bytes) -> Any:
         return None
 
 
-def _column(said: list[dict[str, Any]], name: str, sure: Flags, *, whole: bool) -> pa.Array:
-    """The texts or whole numbers under a name; null, and not sure, where there is anything else."""
-    values = [each.get(name) for each in said]
-    expected = int if whole else str
-    if set(map(type, values)) - {expected, type(None)}:
-        _take_out(values, sure, [value is not None and type(value) is not expected for value in values])
-    if not whole:
-        return pa.array(values, pa.string())
-    try:
-        return pa.array(values, pa.int32())
-    except (pa.ArrowInvalid, OverflowError):
-        _take_out(values, sure, [value is not None and not -(2**31) <= value < 2**31 for value in values])
-        return pa.array(values, pa.int32())
-
-
-def _take_out(values: list[Any], sure: Flags, wrong: list[bool]) -> None:
-    for place in np.flatnonzero(wrong).tolist():
-        values[place], sure[place] = None, False
+def _texts(column: pa.Array) -> Moments:
+    """How many texts each line has under a name."""
+    if column.type == pa.string():
+        return _given(column).astype(np.int64)
+    if pa.types.is_list(column.type):
+        return np.asarray(pc.fill_null(pc.list_value_length(column), 0), np.int64)
+    return np.zeros(len(column), np.int64)
 
 
 def _given(column: pa.Array) -> Flags:
@@ -158,9 +145,10 @@ def _judge_one_by_one(
         judge_line(lines[place], clock, ingested_at=ingested_at, kinds=by_name)
         for place in np.flatnonzero(which).tolist()
     ]
-    mask = pa.array(which)
+    places = np.arange(len(lines))
+    places[which] = len(lines) + np.arange(len(found))
     for name, column in columns.items():
         said = [each.reason if name == "reason" else each.values.get(name) for each in found]
         if column.type == MOMENT:
             said = [None if value is None else value * 1000 for value in said]
-        columns[name] = pc.replace_with_mask(column, mask, pa.array(said, column.type))
+        columns[name] = pa.concat_arrays([column, pa.array(said, column.type)]).take(pa.array(places))

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from ..kind import Kind
 from ..kinds import personal
 from ..pseudonym import keyed_hash, pseudonym
-from .schema import MOMENT, judged_schema, said_columns
+from .schema import MOMENT, said_types
 from .shapes import by_shape
 from .times import FIRST_YEAR, LAST_YEAR, MOST_HOURS_OF_ZONE
 
@@ -26,7 +27,7 @@ def without_names(table: pa.Table, key: str, kinds: Iterable[Kind]) -> pa.Table:
     kinds, secret = tuple(kinds), key.encode()
     for name in personal(kinds):
         table = _replaced(table, name, _renamed(table[name], secret))
-    names = said_columns(judged_schema(kinds))
+    names = list(said_types(kinds))
     return _replaced(table, "raw", pa.array(_raw(table, names, secret), pa.binary()))
 
 
@@ -36,7 +37,12 @@ def withheld(line: bytes, key: bytes) -> bytes:
 
 
 def _renamed(column: pa.ChunkedArray, key: bytes) -> pa.ChunkedArray:
-    """A person has one name, which is made once."""
+    """A person has one name, which is made once. A list of persons has as many."""
+    if pa.types.is_list(column.type):
+        lists = column.combine_chunks()
+        ends = np.cumsum(pc.fill_null(pc.list_value_length(lists), 0))
+        names = _renamed(pa.chunked_array([lists.flatten()]), key).combine_chunks()
+        return pa.chunked_array([pa.ListArray.from_arrays(np.append(0, ends), names, mask=lists.is_null())])
     persons = column.combine_chunks().dictionary_encode()
     names = pa.array([pseudonym(person, key) for person in persons.dictionary.to_pylist()], pa.string())
     return pa.chunked_array([names.take(persons.indices)])
@@ -66,6 +72,8 @@ def _written(column: pa.ChunkedArray) -> list[Any]:
 
     Times are in UTC; at either end of the years that a time may have, in the zone that is farthest from there.
     """
+    if pa.types.is_decimal(column.type):
+        return [orjson.Fragment(f"{number:f}") for number in column.to_pylist()]
     if column.type != MOMENT:
         return list(column.to_pylist())
     texts, year, farthest = _text(column, "Z"), pc.year(column), pa.scalar(timedelta(hours=MOST_HOURS_OF_ZONE))

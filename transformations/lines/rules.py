@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 from ..clock import Clock
 from ..kind import FieldType, Kind
 from .nesting import LEVELS, too_deep
-from .schema import TIMES
-from .strict_json import BLANKS, Number, object_of, type_name
-from .times import moment
-
-TIME = "time with a zone"
+from .schema import TIMES, said_types
+from .strict_json import BLANKS, object_of
+from .values import complaint, value_of
 
 
 class Judgement(NamedTuple):
@@ -60,33 +58,19 @@ def _complaints(said: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Iterator[
     for field in kinds[said["kind"]].fields:
         yield from _complaint(said, field.name, field.type, required=field.required)
     for name in TIMES:
-        yield from _complaint(said, name, TIME, required=name == "occurred_at")
+        yield from _complaint(said, name, "time", required=name == "occurred_at")
 
 
-def _complaint(said: Mapping[str, Any], name: str, expected: str, *, required: bool) -> Iterator[str]:
+def _complaint(said: Mapping[str, Any], name: str, expected: FieldType, *, required: bool) -> Iterator[str]:
     """The reason against one field. A JSON null counts as missing."""
     value = said.get(name)
     if value is None:
         if required:
             yield f"missing field: {name}"
-    elif _value(value, expected) is None:
-        if expected == "whole number" and isinstance(value, Number) and value.is_whole:
-            yield f"number outside 32 bits: {name}"
-        else:
-            yield f"ill-typed field: {name} (expected {expected}, found {type_name(value)})"
-
-
-def _value(value: Any, expected: FieldType | str) -> Any:
-    """A value as its column has it, or none if it is of another type."""
-    if expected == "whole number":
-        return int(value) if isinstance(value, Number) and value.within(32) else None
-    if type(value) is not str:
-        return None
-    return moment(value) if expected == TIME else value
+    elif value_of(value, expected) is None:
+        yield complaint(name, value, expected)
 
 
 def _values(said: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     """The values of a line whose fields are all right; those of its kind and no others."""
-    types = {"event_id": "text", "kind": "text"} | {field.name: field.type for field in kind.fields}
-    types |= dict.fromkeys(TIMES, TIME)
-    return {name: _value(said.get(name), expected) for name, expected in types.items()}
+    return {name: value_of(said.get(name), expected) for name, expected in said_types([kind]).items()}

@@ -40,12 +40,12 @@ def _drawn(chance: random.Random, number: int) -> bytes:
     if way < 0.1:
         return made(chance, number)
     if way < 0.25:
-        return _bitten(chance, chance.choice(KNOWN))
+        return bitten(chance, chance.choice(KNOWN))
     event = _event(chance, number)
     if way < 0.6:
         chance.choice(CHANGES)(chance, event)
     text = _spelt(chance, event)
-    return _bitten(chance, text) if way > 0.85 else text
+    return bitten(chance, text) if way > 0.85 else text
 
 
 def _event(chance: random.Random, number: int) -> Event:
@@ -111,7 +111,7 @@ def _text(chance: random.Random, text: str) -> bytes:
     return json.dumps(text, ensure_ascii=chance.random() < 0.2).encode()
 
 
-def _bitten(chance: random.Random, line: bytes) -> bytes:
+def bitten(chance: random.Random, line: bytes) -> bytes:
     """The line with one to three pieces more, less or other, from anywhere."""
     bitten = bytearray(line)
     for _ in range(chance.choice((1, 1, 1, 2, 3))):

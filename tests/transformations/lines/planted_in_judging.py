@@ -19,8 +19,9 @@ class Planted(NamedTuple):
     new: str
 
 
-RULES, JSON, TIMES = "lines/rules.py", "lines/strict_json.py", "lines/times.py"
+RULES, VALUES, JSON, TIMES = "lines/rules.py", "lines/values.py", "lines/strict_json.py", "lines/times.py"
 QUICK, UNAMBIGUOUS, NESTING, CLOCK = "lines/judge.py", "lines/unambiguous.py", "lines/nesting.py", "clock.py"
+COLUMNS, NUMBERS = "lines/columns.py", "lines/numbers.py"
 
 PLANTED = {
     # By the letter
@@ -36,14 +37,18 @@ PLANTED = {
     "a blank line has content": Planted(RULES, "text.strip(BLANKS)", "text"),
     "an id may be empty": Planted(RULES, '''said["event_id"] == ""''', "False"),
     "what is null is ill-typed": Planted(RULES, "if value is None:\n", "if name not in said:\n"),
-    "whole numbers have 33 bits": Planted(RULES, "value.within(32) else", "value.within(33) and int(value) != 2**31 else"),
-    "a large number is ill-typed": Planted(RULES, "and value.is_whole:", "and value.within(64):"),
-    "a text is no number outside 32 bits": Planted(RULES, "isinstance(value, Number) and value.is_whole", "value.isdigit()"),
+    "whole numbers have 33 bits": Planted(
+        VALUES, "said.within(_BITS[expected]) else", "said.within(_BITS[expected] + 1) and int(said) != 2**31 else"
+    ),
+    "a large number is ill-typed": Planted(VALUES, "and said.is_whole:", "and said.within(64):"),
+    "a text is no number outside 32 bits": Planted(
+        VALUES, "    if isinstance(said, Number):\n", "    if isinstance(said, str) and (said := Number(said)):\n"
+    ),
     "a field of any kind is one": Planted(
-        RULES, "for field in kind.fields}", 'for field in kind.fields} | {"league": "text", "offer_id": "text"}'
+        RULES, "in said_types([kind]).items()", 'in (said_types([kind]) | {"league": "text", "offer_id": "text"}).items()'
     ),
     "times come before fields": Planted(
-        RULES, '    yield from _complaint(said, "kind"', '    yield from _complaint(said, "sent_at", TIME, required=False)\n'
+        RULES, '    yield from _complaint(said, "kind"', '    yield from _complaint(said, "sent_at", "time", required=False)\n'
         '    yield from _complaint(said, "kind"',
     ),
     "101 levels": Planted(NESTING, "LEVELS = 100", "LEVELS = 101"),
@@ -94,15 +99,44 @@ PLANTED = {
     "quick: any depth": Planted(UNAMBIGUOUS, "<= LEVELS", "<= 2 * LEVELS"),
     "quick: arrays alone are deep": Planted(UNAMBIGUOUS, """ or block.count(b"{") > count""", ""),
     "quick: objects alone are deep": Planted(UNAMBIGUOUS, """b"[" in block or """, ""),
-    "quick: true is a number": Planted(QUICK, "if set(map(type, values)) - {expected, type(None)}:", "if expected is str:"),
+    "quick: true is a number": Planted(COLUMNS, "if set(map(type, values)) - {json_type, _NULL}:", "if json_type is str:"),
     "quick: a field of any kind is one": Planted(QUICK, "(given[name] & ~own).any()", "False"),
     "quick: nothing is required": Planted(QUICK, "field in kind.fields if field.required", "field in ()"),
     "quick: an id may be empty": Planted(QUICK, 'pc.not_equal(columns["event_id"], "")', 'pc.is_valid(columns["event_id"])'),
     "quick: any kind": Planted(QUICK, "sure &= sound & ", "sure &= "),
-    "quick: a wrong type is null": Planted(QUICK, "values[place], sure[place] = None, False", "values[place] = None"),
+    "quick: a wrong type is null": Planted(COLUMNS, "values[place], sure[place] = None, False", "values[place] = None"),
     "quick: no time is needed": Planted(QUICK, ' & _given(columns["occurred_at"])', ""),
 }  # fmt: skip
 
+PLANTED_IN_TYPES = {
+    "longs have 65 bits": Planted(VALUES, '"long whole number": 64', '"long whole number": 65'),
+    "true is a number": Planted(VALUES, "if not isinstance(said, Number):", "if not isinstance(said, Number | bool):"),
+    "what is not false is true": Planted(VALUES, "said if type(said) is bool else None", "bool(said)"),
+    "a list may hold anything": Planted(VALUES, "all(type(each) is str for each in said)", "True"),
+    "a list may hold null": Planted(VALUES, "type(each) is str for", "type(each) in (str, type(None)) for"),
+    "a text is a list of its letters": Planted(VALUES, "return said if type(said) is list and", "return list(said) if"),
+    "a decimal is rounded": Planted(VALUES, "if number.fits(scale) and", "if"),
+    "a decimal of 19 digits": Planted("kind.py", "MOST_DIGITS = 18", "MOST_DIGITS = 19"),
+    "zeros at the end count": Planted(NUMBERS, '(before + after).rstrip("0")', "before + after"),
+    "an exponent does not count": Planted(NUMBERS, "int(exponent or 0) + len(before)", "len(before)"),
+    "digits after the point do not count": Planted(NUMBERS, "self.power + scale if", "self.power if"),
+    "a sign is lost": Planted(NUMBERS, "{self.sign}{self.digits", "{self.digits"),
+    "quick: 1.0 is whole": Planted(
+        COLUMNS, "set(map(type, values)) - {json_type, _NULL}", "set(map(type, values)) - {json_type, _NULL, float}"
+    ),
+    "quick: 0 is false": Planted(COLUMNS, "type(value) is not json_type)", "not isinstance(value, int | json_type))"),
+    "quick: a list may hold anything": Planted(COLUMNS, 'if expected == "texts":', "if False:"),
+    "quick: a null in a list": Planted(COLUMNS, "set(map(type, texts)) - {str}", "set(map(type, texts)) - {str, _NULL}"),
+    "quick: a float is what it says": Planted(COLUMNS, "        told &= ~", "        told |= False & ~"),
+    "quick: a float is rounded": Planted(COLUMNS, " & (moved / one == floats)", ""),
+    "quick: a float has 17 digits": Planted(COLUMNS, "_EXACT = 15", "_EXACT = 17"),
+    "quick: an exponent is not looked at": Planted(COLUMNS, "|[0-9.]+[eE]", ""),
+    "quick: no name has escapes": Planted(COLUMNS, '|[^"]*\\\\u[^"]*', ""),
+    "quick: integers of any length": Planted(COLUMNS, "type(value) is int and not -most < value < most", "False"),
+    "quick: a decimal may be a text": Planted(COLUMNS, "if found - {int, float}:", "if False:"),
+    "quick: a time may be anything": Planted(QUICK, "        sure &= right\n", "        sure &= right | (name == 'seen_at')\n"),
+}  # fmt: skip
+"""Those in the types of fields that the game does not have."""
 
 NOTHING = "nothing"
 """The name of a copy as it is."""
@@ -114,7 +148,7 @@ def planted(name: str, home: Path) -> ModuleType:
     copy = home / package
     shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     if name != NOTHING:
-        mistake = PLANTED[name]
+        mistake = (PLANTED | PLANTED_IN_TYPES)[name]
         text = (copy / mistake.file).read_text()
         assert text.count(mistake.old) == 1, f"its text stands {text.count(mistake.old)} times in {mistake.file}"
         (copy / mistake.file).write_text(text.replace(mistake.old, mistake.new))
