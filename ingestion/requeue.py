@@ -1,4 +1,5 @@
-"""The requeue: quarantined lines judged again, after a fix of the code or of the clock's tolerances.
+"""The requeue: quarantined lines judged again, after a fix of the code or of the clock's tolerances, or when
+their kind is declared.
 
     parity requeue --lake LAKE
 
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from ingestion.intake import Intake
 from ingestion.raw import RAW_LINES, judged_again, waiting_lines, withheld
 from ingestion.rules import rules_of
+from ingestion.table import create_arrivals
 from lakehouse.fingerprint import keep_code
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive_here
@@ -35,15 +37,13 @@ class Requeued:
 def requeue(lake: Lake, settings: Settings) -> Requeued:
     """Take the quarantined lines that are events by the rules of now into the log, each once."""
     newest_version(lake)
-    with (
-        exclusive_here(lake.lock_file("ingest"), wait=False),
-        exclusive_here(lake.lock_file(RAW_LINES), wait=False),
-        Intake(lake) as intake,
-    ):
+    with exclusive_here(lake.lock_file("ingest"), wait=False), exclusive_here(lake.lock_file(RAW_LINES), wait=False):
+        create_arrivals(lake, horizon=settings.retention.horizon)  # a kind that was unknown may be known now
         rules = rules_of(lake, settings)
         keep_code(lake, rules.fingerprint)
-        before, lines = position(lake), waiting_lines(lake)
-        after = intake.take_in(before.batch, judged_again(lines, rules, lake), requeue=True)
+        with Intake(lake) as intake:
+            before, lines = position(lake), waiting_lines(lake)
+            after = intake.take_in(before.batch, judged_again(lines, rules, lake), requeue=True)
     return Requeued(
         accepted=after.seq - before.seq,
         copies=after.duplicates - before.duplicates,

@@ -108,7 +108,7 @@ class Appender:
     def _collected(self, rows: DataFrame) -> tuple[AddAction | None, Counts]:
         found = rows.toArrow()
         # As the table declares them: a constant is not null, its column may be; and a sum may have fewer digits.
-        found = found.cast(self._declared)
+        found = found.select(self._declared.names).cast(self._declared)
         file = DataFile(self._folder, found.schema, statistics=self._statistics)
         try:
             file.write(found)

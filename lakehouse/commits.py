@@ -119,6 +119,8 @@ class Files:
     version: int
     added: list[Addition]
     removes: bool
+    alters: bool
+    """Whether the table has other columns from here on."""
 
 
 def files_of(lake: Lake, name: str, version: int) -> Files:
@@ -133,7 +135,8 @@ def files_of(lake: Lake, name: str, version: int) -> Files:
         for each in actions
         if "add" in each
     ]
-    return Files(version, added, any("remove" in each for each in actions))
+    removes, alters = (any(action in each for each in actions) for action in ("remove", "metaData"))
+    return Files(version, added, removes, alters)
 
 
 def additions(lake: Lake, name: str) -> Iterator[tuple[int, list[Addition]]]:

@@ -57,6 +57,10 @@ class CheckpointLost(ParityError):
     """A stream's checkpoint is gone while its table is not."""
 
 
+class LogCannotGrow(ParityError):
+    """The kinds of events are declared otherwise than the rows that the log has of them."""
+
+
 class LogCompacted(ParityError):
     """A stream would begin at a commit of the log whose files a vacuum has removed."""
 

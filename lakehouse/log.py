@@ -10,6 +10,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from lakehouse.arrivals import (
     ARRIVALS,
@@ -19,6 +20,7 @@ from lakehouse.arrivals import (
     OF_NO_EVENT,
     QUARANTINE_COLUMNS,
     QUARANTINED,
+    schema,
 )
 from lakehouse.carrying import said_at
 from lakehouse.commits import additions, commits, is_cleaned, lasting
@@ -80,8 +82,15 @@ def arrivals_at(spark: SparkSession, lake: Lake, version: int, *, whole: bool = 
     """
     table = lake.of_log(ARRIVALS)
     kept = lasting(lake, table, version)
-    rows = (read_files if whole else read_table)(spark, lake, table, version=kept)
+    rows = with_columns(lake, (read_files if whole else read_table)(spark, lake, table, version=kept))
     return rows if kept == version else rows.where(F.col("arrival") <= position(lake, version).arrivals)
+
+
+def with_columns(lake: Lake, arrivals: DataFrame) -> DataFrame:
+    """Rows of a log that was written before a kind was declared, with null in the columns that it has not got yet."""
+    known, wanted = set(arrivals.columns), from_arrow_schema(schema(lake.pipeline.kinds))
+    missing = {each.name: F.lit(None).cast(each.dataType) for each in wanted if each.name not in known}
+    return arrivals.withColumns(missing) if missing else arrivals
 
 
 def log_at(spark: SparkSession, lake: Lake, version: int, *, whole: bool = False) -> DataFrame:

@@ -3,8 +3,8 @@
 delta-rs reads the tables, DuckDB holds their rows: a query then costs milliseconds, where opening the files alone costs
 more. Of a table that only grows there is one copy, the newest: its rows say themselves which micro-batch wrote them, so a
 reader who looks back leaves out what came later, wherever a compaction has put it. Of a table whose rows are replaced, a
-version is what it is, and a reader gets exactly that. A commit that removes files makes a new copy; whoever reads the old
-one reads on.
+version is what it is, and a reader gets exactly that. A commit that removes files or adds a column makes a new copy; whoever
+reads the old one reads on.
 
 Personal columns hold pseudonyms from here on, unless the settings say otherwise: what is not in memory in clear cannot be
 sent in clear.
@@ -150,7 +150,7 @@ class Copies:
         if copy is not None and copy.version == version:
             return copy
         commits = [files_of(self._lake, name, each) for each in range(copy.version + 1, version + 1)] if copy else []
-        if copy is None or not in_place or any(commit.removes for commit in commits):
+        if copy is None or not in_place or any(commit.removes or commit.alters for commit in commits):
             made = self._made(name, version)
             with self._lock:
                 self._newest[name] = made

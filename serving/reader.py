@@ -142,8 +142,10 @@ class Reader:
 
     def _read(self, name: str, arrivals: str) -> str:
         """The rows of one fate, with the columns that may be shown."""
-        shown = [column for column in columns_of(name, self.lake.pipeline.kinds) if column not in self.persons.hidden]
-        return f"(select {', '.join(shown)} from {arrivals} where fate = '{FATES[name]}')"
+        columns = columns_of(name, self.lake.pipeline.kinds)
+        shown = ", ".join(f"'{column}'" for column in columns if column not in self.persons.hidden)
+        # A log that is older than a kind has no column of it yet.
+        return f"(select columns(lambda name: name in ({shown})) from {arrivals} where fate = '{FATES[name]}')"
 
     def _fetched(self, query: Query) -> pa.Table:
         cursor = self._copies.cursor()

@@ -33,7 +33,7 @@ from lakehouse.identity import (
 )
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.log import events, newest_version
+from lakehouse.log import events, newest_version, with_columns
 from lakehouse.log_files import LogFiles
 from lakehouse.queries import Query, run
 from lakehouse.runs import Job, Run, measured
@@ -99,7 +99,7 @@ def streamed_log(spark: SparkSession, lake: Lake, settings: Settings, *, since: 
         .option("maxFilesPerTrigger", settings.stream.commits_per_batch)
         .load(lake.table(lake.of_log(ARRIVALS)))
     )
-    return events(arrivals)
+    return events(with_columns(lake, arrivals))
 
 
 def engine_rows(spark: SparkSession, lake: Lake, result: Result, settings: Settings, *, since: int = 0) -> DataFrame:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from deliveries import at, land
 from short_lived import SHORT_LIVED
+from typed_lines import KNOWN
 
 PROJECT, HERE = Path(__file__).parents[2], Path(__file__).parent
 DECLARATIONS = {
@@ -57,6 +58,28 @@ LATE = [
     measured("6", 5, level="1e1", open=True, owners=["alice"]),
     measured("7", 90, device=OTHER, level="9999999999999999.99"),
 ]
+TYPES = {
+    "level": "level",
+    "total": "total",
+    "count": "round",
+    "open": "open",
+    "seen_at": "calibrated_at",
+    "tags": "tags",
+}
+"""What the fields of the lines that are known by name are called here."""
+WILD_DEVICE = 99
+WILD = [
+    measured(f"wild {place}", 6, device=WILD_DEVICE, **{TYPES[name]: "#"}).replace('"#"', text)
+    if name != "level"
+    else measured(f"wild {place}", 6, device=WILD_DEVICE, level=text)
+    for place, (name, text, _) in enumerate(KNOWN)
+    if name in TYPES
+]
+SOUND = sum(
+    not isinstance(outcome, str) or (name == "seen_at" and outcome.endswith("Z"))
+    for name, _, outcome in KNOWN
+    if name in TYPES
+)
 REASONS = [
     "copy of an event with other content",
     "ill-typed field: level (expected decimal of scale 2, found more digits after the point)",
@@ -93,6 +116,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (copy / "parity.toml").write_text('[lateness]\nallowed = "10 seconds"\n[spark]\ncompiler = "quick"\n')
     (copy / "landing").mkdir()
     land(copy / "landing", "1.jsonl", ON_TIME)
+    land(copy / "landing", "2.jsonl", WILD)
     (copy / "landing" / ".late").write_text("".join(f"{line}\n" for line in LATE))
     done = subprocess.run(
         [sys.executable, str(HERE / "whole_way.py")],
@@ -107,40 +131,48 @@ def in_clear(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name not in ("owners", "settled")} for row in rows]
 
 
+def row_of(rows: list[dict[str, Any]], device: int, start: float = 0) -> dict[str, Any]:
+    return next(row for row in rows if row["device"] == device and row["window_start"] == at(start))
+
+
 def test_both_engines_write_the_same_log(found: dict[str, Any]) -> None:
     assert found["engines agree"]
-    assert [row["reason"] for row in found["arrivals"] if row["fate"] == "quarantined"] == REASONS
-    assert [row["fate"] for row in found["arrivals"]].count("duplicate") == 1
+    by_file = {file: [row for row in found["arrivals"] if row["file"] == file] for file in ("1.jsonl", "2.jsonl")}
+    assert [row["reason"] for row in by_file["1.jsonl"] if row["fate"] == "quarantined"] == REASONS
+    assert [row["fate"] for row in by_file["1.jsonl"]].count("duplicate") == 1
+    assert [row["fate"] for row in by_file["2.jsonl"]].count("event") == SOUND > 40
+    assert len(WILD) - SOUND > 50
 
 
 def test_every_value_is_what_it_has_to_be_in_every_layer(found: dict[str, Any]) -> None:
     for layer in ("rows", "batch", "lambda"):
-        assert in_clear(found[layer])[0] == FIRST, layer
+        assert in_clear([row_of(found[layer], DEVICE)]) == [FIRST], layer
         assert in_clear(found[layer]) == in_clear(found["jsonl"]), layer
-    second, third = in_clear(found["rows"])[1:3]
-    assert (second["total"], second["levels"], second["was_open"], second["tags"]) == (None, "-0.01", None, [])
-    assert third["levels"] == "3.00"
-    assert found["rows"][3]["levels"] == "9999999999999999.99"
+    bare = row_of(found["rows"], OTHER)
+    assert (bare["total"], bare["levels"], bare["was_open"], bare["tags"]) == (None, "-0.01", None, [])
+    assert row_of(found["rows"], OTHER, 60)["levels"] == "3.00"
+    assert row_of(found["rows"], OTHER, 90)["levels"] == "9999999999999999.99"
+    assert row_of(found["rows"], WILD_DEVICE)["measures"] == SOUND
 
 
 def test_the_layers_agree_and_the_control_differs_in_cells_of_every_type(found: dict[str, Any]) -> None:
-    assert found["verdict"]["status"] == "agree" and found["verdict"]["results"][0]["equal"] >= 2
+    assert found["verdict"]["status"] == "agree" and found["verdict"]["results"][0]["equal"] >= 3
     [control] = found["control"]["results"]
-    one = next(each for each in control["differences"] if each["batch"] and each["window_start"] == at(0))
+    one = next(each for each in control["differences"] if each["batch"] and each["key"] == {"device": DEVICE})
     assert one["batch"]["levels"] == "33.70" and one["batch"]["tags"] == FIRST["tags"]
     assert found["compared"]["status"] == "same"
     assert found["differences"]
 
 
 def test_a_person_in_a_list_is_named_for_nobody_but_the_owner_of_the_lake(found: dict[str, Any]) -> None:
-    assert found["jsonl"][0]["owners"] == ["alice", "bob"]
-    alice, bob = found["rows"][0]["owners"]
+    assert row_of(found["jsonl"], DEVICE)["owners"] == ["alice", "bob"]
+    alice, bob = row_of(found["rows"], DEVICE)["owners"]
     assert alice != bob and alice.startswith("person-") and bob.startswith("person-")
     assert "alice" not in json.dumps([found[name] for name in ("rows", "batch", "pages", "history", "differences")])
 
 
 def test_pages_keys_and_formats_say_the_same(found: dict[str, Any]) -> None:
-    assert found["pages"] == found["rows"] and len(found["rows"]) == 4
+    assert found["pages"] == found["rows"] and len(found["rows"]) == 5
     assert found["of a key"] == [row for row in found["rows"] if row["device"] == DEVICE]
     for text in (found["csv"], found["sorted"]):
         rows = list(csv.DictReader(io.StringIO(text)))

@@ -59,7 +59,7 @@ def served() -> dict[str, Any]:
         while not pages or cursor:
             page = asked(client, path, limit=1, **({"cursor": cursor} if cursor else {})).json()
             pages, cursor = [*pages, *page["rows"]], page["next"]
-        first = pages[0]
+        first = max(pages, key=lambda row: (row["window_start"] == pages[0]["window_start"], row["device"]))
         key = {"key": str(first["device"])}
         run = asked(client, "/reconciliations").json()["reconciliations"][0]["id"]
         return {

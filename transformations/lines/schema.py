@@ -24,6 +24,15 @@ def arrow_type(of: FieldType) -> pa.DataType:
     return pa.decimal128(MOST_DIGITS, of.scale) if isinstance(of, Decimal) else _TYPES[of]
 
 
+def type_of(column: pa.DataType) -> FieldType | None:
+    """The type of a field that has such a column, none if no field has."""
+    if pa.types.is_decimal(column):
+        return Decimal(column.scale) if column.precision == MOST_DIGITS else None
+    if pa.types.is_list(column):
+        return "texts" if column.value_type == pa.string() else None
+    return next((each for each, type_ in _TYPES.items() if type_ == column), None)
+
+
 def said_types(kinds: Iterable[Kind]) -> dict[str, FieldType]:
     """What a line itself has something to say about."""
     declared: dict[str, FieldType] = {name: field.type for name, field in fields(kinds).items()}
