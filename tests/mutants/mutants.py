@@ -10,9 +10,9 @@ LAWS = "tests/laws/test_layers_agree.py"
 EDGES = f"{LAWS}::test_beside_the_edges_that_are_known_every_result_equals_batch"
 ANY_LOG = f"{LAWS}::test_on_any_log_at_any_version_in_any_cut_the_stream_equals_batch"
 RECOMPUTED = f"{LAWS}::test_what_the_engine_computes_can_be_recomputed_just_as_well"
-ORDER = f"{LAWS}::test_the_order_of_arrival_is_irrelevant_and_a_replay_rebuilds_the_same"
 DROP = f"{LAWS}::test_under_drop_the_answer_is_that_over_what_was_in_time_in_any_cut"
 FEW_ROWS = f"{LAWS}::test_what_few_rows_touch_is_right_under_either_policy"
+ONE_LATE = "tests/laws/test_one_late_event.py"
 CUT = "tests/laws/test_the_cut_of_a_delivery_is_irrelevant.py"
 WITNESS = "tests/witness/test_witness_at_other_settings.py"
 VIEW = "tests/transformations/test_changelog_view.py"
@@ -160,7 +160,7 @@ MUTANTS = [
     Mutant(
         "a repair never reads on", "speed_layer/repair.py",
         "wider = _wider(spark, log, of, rows, first, last)", "wider = (first, last)",
-        ORDER, "player_sessions,hot_minutes",
+        ONE_LATE, "player_sessions",
     ),
     Mutant(
         "a late change of league moves nothing", "transformations/versions.py",
