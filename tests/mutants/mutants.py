@@ -109,7 +109,7 @@ MUTANTS = [
     Mutant(
         "an open session is repaired once", "speed_layer/repair.py",
         "again = engine and result.window.reopens and", "again = False and",
-        ANY_LOG, "player_sessions,offer_outcomes",
+        ONE_LATE,
     ),
     Mutant(
         "a micro-batch without news closes open repairs", "speed_layer/micro_batch.py",
@@ -119,7 +119,7 @@ MUTANTS = [
     Mutant(
         "a commit forgets its open repairs", "speed_layer/micro_batch.py",
         'counts.get(("late", False), 0)', "0",
-        ANY_LOG, "player_sessions,offer_outcomes",
+        ONE_LATE,
     ),
     Mutant(
         "a slice with a late row is taken for one without", "lakehouse/log_summary.py",
