@@ -30,7 +30,7 @@ setup: .venv/.ready .jars/.ready ## Install the environment, Spark's Delta jars 
 demo: setup ## The whole story in one command: two layers, two crashes, one verdict
 	@$(QUICK) .venv/bin/parity demo
 
-live: setup ## A game that goes on, both layers, the control and a page that shows them: make live [LIVE_PORT=8000]
+live: setup ## Events that keep coming, both layers, the control and a page that shows them: make live [LIVE_PORT=8000]
 	@$(QUICK) .venv/bin/parity live --port "$(LIVE_PORT)"
 
 airflow: setup .airflow/.ready ## Start Airflow on loopback: make airflow [LAKE=demo] [LANDING=demo/landing] [PORT=8080]

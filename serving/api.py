@@ -46,7 +46,7 @@ from serving.starting import starting
 from serving.story import told_story
 
 PAGE = Folder(__file__).parent / "page"
-Name = Annotated[str, Path(description="A result by its name, or a version of it: `team_scores@2`", max_length=200)]
+Name = Annotated[str, Path(description="A result by its name, or a version of it: `door_counts@2`", max_length=200)]
 Run = Annotated[str, Path(description="The id of a reconciliation", max_length=200)]
 Problems = dict[int | str, dict[str, Any]]
 
