@@ -22,7 +22,7 @@ from rich.table import Table
 from lakehouse.lake import open_lake
 from lakehouse.pipelines import default_pipeline
 from lakehouse.runs import runs
-from simulator import simulate
+from simulator.game import simulate
 
 LAYERS = {"streams": "stream", "batch": "recompute"}
 QUICK = {"PARITY_SPARK__COMPILER": "quick"}

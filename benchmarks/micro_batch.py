@@ -22,7 +22,7 @@ from lakehouse.pipelines import default_pipeline
 from lakehouse.runs import runs
 from lakehouse.session import spark_session
 from lakehouse.settings import load_settings
-from simulator import simulate
+from simulator.game import simulate
 from speed_layer.stream import stream
 
 BATCHES, ROUNDS = 20, 4
@@ -42,7 +42,7 @@ def main(
     home = Path(tempfile.mkdtemp(prefix="parity-micro-batch-"))
     try:
         settings = load_settings(tried=TRIED)
-        simulate(home / "landing", events=BATCHES * events, files=BATCHES, players=1000)
+        simulate(home / "landing", events=BATCHES * events, files=BATCHES, senders=1000)
         lake = create_lake(home / "lake")
         spark = spark_session(settings.spark, log_file=lake.log_file)
         ingest(spark, lake, home / "landing", settings)

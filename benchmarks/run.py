@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lakehouse.pipelines import default_pipeline
-from simulator import simulate
+from simulator.game import simulate
 
 ROUNDS, WARM_UP = 5, 2
 KINDS = "team_scores,active_players,player_sessions,offer_outcomes,league_scores"
@@ -142,7 +142,7 @@ def ingest_day(home: Path, day: int, events: int) -> Cost:
     """Simulate a day of the game and ingest it in ten micro-batches."""
     landing, files = home / f"landing-{day}", max(10, events // 100_000)
     with console.status(f"simulate {events:,} events …"):
-        simulate(landing, events=events, seed=7 + day, players=5000, files=files, start=START + timedelta(days=day))
+        simulate(landing, events=events, seed=7 + day, senders=5000, files=files, start=START + timedelta(days=day))
     per_batch = str(max(1, files // 10))
     [cost] = measured(home / "lake", "ingest", landing=landing, PARITY_INGESTION__FILES_PER_BATCH=per_batch)
     return cost

@@ -21,7 +21,7 @@ def chaos(
     lake: Annotated[
         Path, typer.Option(help="Directory of the run; one that `parity chaos` made is cleared.", metavar="DIR")
     ] = Path("chaos-lake"),
-    seed: Annotated[int, typer.Option(help="Same seed: same game, same faults, same moments.")] = 7,
+    seed: Annotated[int, typer.Option(help="Same seed: same events, same faults, same moments.")] = 7,
     rounds: Annotated[
         int | None,
         typer.Option(

@@ -44,19 +44,20 @@ def demo(
     config: ConfigOption = None,
 ) -> None:
     """Run everything once, with crashes, and print the verdict."""
-    from simulator import simulate
+    from cli.simulators import simulated, simulator_of
 
     with told_errors(lake / "logs" / "spark.log"):
         begun = time.monotonic()
         settings = settings_from(config, pipeline=pipeline)
+        simulator_of(settings.pipeline)
         results = results_from(settings, result)
         killed = [each.name for each in results if each.name in settings.pipeline.story.killed] or [results[0].name]
         names = [option for name in killed for option in ("--result", name)]
         made = fresh(lake, settings.pipeline, command="demo")
         landing, coming = made.path / "landing", made.path / "coming"
         step = numbered(BESIDE_RECOMPUTE + len(results))
-        with step(f"Simulate a day of the game: {events:,} events"):
-            simulate(coming, events=events, files=FILES)
+        with step(f"Simulate a day: {events:,} events"):
+            simulated(settings.pipeline, coming, events=events, files=FILES)
         spark = session_for(made, settings, step=step)
         from batch_layer.recompute import recompute
         from ingestion.ingest import ingest

@@ -26,23 +26,19 @@ def simulate(
     landing: LandingOption,
     events: Annotated[int, typer.Option(min=1, help="Distinct events to make.")] = 100_000,
     seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 7,
-    players: Annotated[int, typer.Option(min=1, help="Phones in the game.")] = 200,
-    hours: Annotated[float, typer.Option(min=0.1, help="Length of the game in event time.")] = 24.0,
+    senders: Annotated[int, typer.Option(min=1, help="Phones, sensors or whatever sends the events.")] = 200,
+    hours: Annotated[float, typer.Option(min=0.1, help="Length of what happens, in event time.")] = 24.0,
     files: Annotated[int, typer.Option(min=1, help="Landing files to cut it into.")] = 48,
+    pipeline: PipelineOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let a day of the game land: late, twice, out of order, malformed, with wrong clocks."""
-    from lakehouse.errors import ParityError
-    from simulator import LandingNotEmpty
-    from simulator import simulate as deliver
+    """Let a simulated day land: late, twice, out of order, malformed, with wrong clocks."""
+    from cli.simulators import simulated
 
     with told_errors():
-        settings_from(config)
-        try:
-            with step(f"Simulate {events:,} events"):
-                made = deliver(landing, events=events, seed=seed, players=players, hours=hours, files=files)
-        except LandingNotEmpty as error:
-            raise ParityError(str(error)) from None
+        chosen = settings_from(config, pipeline=pipeline).pipeline
+        with step(f"Simulate {events:,} events"):
+            made = simulated(chosen, landing, events=events, seed=seed, senders=senders, hours=hours, files=files)
         notes.print(
             f"{made.lines:,} lines in {made.files} files: {made.events:,} events, {made.duplicates:,} copies, "
             f"{made.late:,} late, {made.skewed:,} from wrong clocks, {made.quarantined:,} to be rejected",

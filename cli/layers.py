@@ -126,7 +126,7 @@ class Layers:
         reached = self._reached()
         if reached is not None:
             behind = (datetime.now(UTC) - reached).total_seconds()
-            said.append(f"the stream is {max(behind, 0):.1f} s behind the game")
+            said.append(f"the stream is {max(behind, 0):.1f} s behind the events")
         return " · ".join(said)
 
     def _judge(self, spark: SparkSession, results: Sequence[Result], candidate: Candidate) -> None:

@@ -2,7 +2,7 @@
 
 LAKE/parity.json                  what makes the directory a lake, and the pipeline that it is of
 LAKE/tables/arrivals              every landed line and what became of it; the events among them are the log
-LAKE/tables/kappa_team_scores@1   the stream's changelog; batch_…, legacy_arrivals, reconciliations, …
+LAKE/tables/kappa_door_counts@1   the stream's changelog; batch_…, legacy_arrivals, reconciliations, …
 LAKE/landings/00000007.json       which landing files came in micro-batch 7, in order of arrival
 LAKE/savepoints/monday.json       where every stream stood; beside it copies of their checkpoints
 LAKE/quality/docs/index.html      what `parity quality` found; beside it the runs as JSON

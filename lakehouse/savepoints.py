@@ -4,7 +4,7 @@
     parity stream --lake LAKE --from-savepoint monday
 
 LAKE/savepoints/monday.json            the version of the log, and of each stream its epoch and its last micro-batch
-LAKE/savepoints/monday/team_scores@1   a copy of its checkpoint: the positions and the state of the engine
+LAKE/savepoints/monday/door_counts@1   a copy of its checkpoint: the positions and the state of the engine
 
 The rows of the streams are not copied: their tables only grow, and the savepoint names a version of each. How a stream
 starts from a savepoint is the speed layer's matter, in `speed_layer/restore.py`.

@@ -4,10 +4,10 @@ A version is one code with one set of settings; its tables, checkpoint and trans
 computed beside the live one, and a swap makes it live. What is live stands in one small file that is replaced as a
 whole: a reader sees the old version or the new one.
 
-    LAKE/results/team_scores.json        {"live": 2, "before": 1, "forced": null, "swaps": [[1772359200000, 2]]}: which is live,
+    LAKE/results/door_counts.json        {"live": 2, "before": 1, "forced": null, "swaps": [[1772359200000, 2]]}: which is live,
                                          and since when; as long as nothing was swapped, 1 is live
-    LAKE/results/team_scores@2.json      what version 2 is computed with, and its epoch
-    LAKE/results/team_scores@1.retired   the same of a version that is gone: its number is not given again
+    LAKE/results/door_counts@2.json      what version 2 is computed with, and its epoch
+    LAKE/results/door_counts@1.retired   the same of a version that is gone: its number is not given again
 """
 
 import shutil

@@ -47,7 +47,7 @@ from reconciliation.costs import LayerCost, layer_costs
 from reconciliation.prices import beside, expense, saving
 from reconciliation.words import count, seconds, share, size
 from serving.reader import Reader
-from simulator import simulate
+from simulator.game import simulate
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 

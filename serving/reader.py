@@ -2,7 +2,7 @@
 
     from serving.reader import Reader
     with Reader.of("demo") as reader:
-        reader.answer("team_scores", layer="kappa").frame()
+        reader.answer("door_counts", layer="kappa").frame()
 
 Every answer is of one pinned version of each table that it needs, and says which.
 """

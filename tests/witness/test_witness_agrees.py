@@ -22,7 +22,8 @@ from pipelines.game.results.active_players import ERROR
 from serving.pins import LAYERS, Layer
 from serving.reader import Reader
 from serving.views import view
-from simulator import Delivered, simulate
+from simulator.delivered import Delivered
+from simulator.game import simulate
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
 from transformations.durations import iso

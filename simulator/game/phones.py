@@ -5,7 +5,7 @@ Times are true ones, in milliseconds, unless a name says that the phone's own cl
 
 import random
 
-from simulator.rhythm import HOUR, MINUTE
+from simulator.game.rhythm import HOUR, MINUTE
 
 WRONG_CLOCKS = 0.03
 SLOWEST, FASTEST = -2 * HOUR, 3 * HOUR

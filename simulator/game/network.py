@@ -7,15 +7,15 @@ number of lines is known from the start, and files of equal size can be cut whil
 import random
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
-from simulator.happening import Happening
+from simulator.arrivals import Delivery
+from simulator.game.happening import Happening
+from simulator.game.malformed import BREAKAGES, Breaker
+from simulator.game.oddities import Oddities, Said
+from simulator.game.phones import Phone
+from simulator.game.rhythm import HOUR, MINUTE
+from simulator.game.roster import Player
 from simulator.lines import Record, as_line, event_id, timestamp
-from simulator.malformed import BREAKAGES, Breaker
-from simulator.oddities import Oddities, Said
-from simulator.phones import Phone
-from simulator.rhythm import HOUR, MINUTE
-from simulator.roster import Player
 
 SLOWEST_CROSSING = 8_000
 """Far below the 30 s from which `received_at - sent_at` counts as a wrong clock."""
@@ -24,14 +24,6 @@ FIRST_RETRY = 10_000
 LATE = 5 * MINUTE
 PROMPT = 2_000
 """What a phone sends so soon was not underground."""
-
-
-class Delivery(NamedTuple):
-    """A line at the server's door; `counts` names the figures of `Delivered` that it adds to."""
-
-    arrives: int
-    line: str
-    counts: tuple[str, ...]
 
 
 class Network:

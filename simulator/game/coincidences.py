@@ -7,8 +7,8 @@ something ordinary, whose choices are made nevertheless.
 import random
 from collections import deque
 
-from simulator.happening import Happening
-from simulator.roster import LEAGUES, Player
+from simulator.game.happening import Happening
+from simulator.game.roster import LEAGUES, Player
 
 AGAIN = 0.05
 """The share of offers that have been shown to the player before."""

@@ -1,30 +1,27 @@
 """The simulation itself: a day of the game, as landing files in the order in which the server got the lines.
 
-    python -c "from pathlib import Path; from simulator import simulate; print(simulate(Path('landing')))"
+    python -c "from pathlib import Path; from simulator.game import simulate; print(simulate(Path('landing')))"
 
 The same arguments give the same bytes, names and modification times on any machine: every choice comes from
 generators with a seed, time is counted from `start`, and nobody asks what time it is.
 """
 
-import heapq
-import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from simulator.coincidences import Coincidences
+from simulator.arrivals import arrivals, generator
 from simulator.delivered import Delivered
-from simulator.happening import Happening
+from simulator.game.coincidences import Coincidences
+from simulator.game.happening import Happening
+from simulator.game.network import Network
+from simulator.game.phones import phones as hand_out_phones
+from simulator.game.play import Play
+from simulator.game.rhythm import HOUR, Span, slots
+from simulator.game.roster import TEAMS, Roster
 from simulator.landing import Landing
 from simulator.lines import milliseconds
-from simulator.network import Delivery, Network
-from simulator.phones import phones as hand_out_phones
-from simulator.play import Play
-from simulator.rhythm import HOUR, Span, slots
-from simulator.roster import TEAMS, Roster
-
-__all__ = ["Delivered", "simulate"]
 
 DEFAULT_START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -34,7 +31,7 @@ def simulate(
     *,
     events: int = 100_000,
     seed: int = 7,
-    players: int = 200,
+    senders: int = 200,
     hours: float = 24.0,
     files: int = 48,
     start: datetime = DEFAULT_START,
@@ -42,13 +39,14 @@ def simulate(
 ) -> Delivered:
     """Write `events` distinct events, with copies and broken lines between them, into an empty directory.
 
-    The events happen in [start, start + hours); the last deliveries come up to some 26 hours after that.
+    The events happen in [start, start + hours); the last deliveries come up to some 26 hours after that. Each of the `senders`
+    is a player with a phone.
     `on_progress` is told how many of how many events have happened, now and then and at the end.
     """
-    _check(events=events, players=players, hours=hours, files=files, start=start)
+    _check(events=events, senders=senders, hours=hours, files=files, start=start)
     span = Span(start=milliseconds(start), length=int(hours * HOUR))
-    roster = Roster(generator(seed, "roster"), players=players)
-    phones = hand_out_phones(generator(seed, "phones"), players=players, start=span.start)
+    roster = Roster(generator(seed, "roster"), players=senders)
+    phones = hand_out_phones(generator(seed, "phones"), players=senders, start=span.start)
     carried = events - span.heartbeats(events)
     network = Network(generator(seed, "network"), generator(seed, "oddities"), phones, events=carried)
     play = Play(generator(seed, "play"), roster, Coincidences(generator(seed, "coincidences"), roster.teams))
@@ -71,30 +69,10 @@ def simulate(
     return Delivered.of(counts, files=target.files, lines=target.lines)
 
 
-def arrivals(happenings: Iterable[Happening], carry: Callable[[Happening], Iterable[Delivery]]) -> Iterator[Delivery]:
-    """What `carry` makes of the happenings, in the order of arrival, holding only what is still on its way."""
-    on_their_way: list[tuple[int, int, Delivery]] = []
-    number = 0
-    for happening in happenings:
-        # Nothing arrives before it happens: what arrives earlier than this moment is complete.
-        while on_their_way and on_their_way[0][0] < happening.at:
-            yield heapq.heappop(on_their_way)[2]
-        for delivery in carry(happening):
-            heapq.heappush(on_their_way, (delivery.arrives, number, delivery))
-            number += 1
-    while on_their_way:
-        yield heapq.heappop(on_their_way)[2]
-
-
-def generator(seed: int, concern: str) -> random.Random:
-    """One generator for each concern: a change in one of them leaves the choices of the others alone."""
-    return random.Random(f"{seed} {concern}")
-
-
-def _check(*, events: int, players: int, hours: float, files: int, start: datetime) -> None:
+def _check(*, events: int, senders: int, hours: float, files: int, start: datetime) -> None:
     if start.tzinfo is None:
         raise ValueError(f"start has no time zone: {start.isoformat()}; give one, for example tzinfo=UTC")
-    for name, value in (("events", events), ("players", players), ("files", files)):
+    for name, value in (("events", events), ("senders", senders), ("files", files)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, not {value}")
     if hours * HOUR < 1:

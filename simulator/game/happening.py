@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from simulator.game.roster import Player
 from simulator.lines import Record
-from simulator.roster import Player
 
 
 class Happening(NamedTuple):

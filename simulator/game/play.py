@@ -5,11 +5,11 @@ import random
 from itertools import count
 from typing import NamedTuple
 
-from simulator.coincidences import Coincidences
-from simulator.happening import Happening
+from simulator.game.coincidences import Coincidences
+from simulator.game.happening import Happening
+from simulator.game.rhythm import HOUR, MINUTE, SERVER, Slot
+from simulator.game.roster import LEAGUES, Player, Roster
 from simulator.lines import Record, event_id
-from simulator.rhythm import HOUR, MINUTE, SERVER, Slot
-from simulator.roster import LEAGUES, Player, Roster
 
 BUBBLES = [bubbles for bubbles in range(1, 21) for _ in range(21 - bubbles)]
 """1 to 20 bubbles in one pop, small numbers more often than large ones."""

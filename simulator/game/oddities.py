@@ -9,8 +9,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import NamedTuple
 
+from simulator.game.rhythm import HOUR, MINUTE
 from simulator.lines import EPOCH, timestamp
-from simulator.rhythm import HOUR, MINUTE
 
 EVERY = 200
 """One event in so many is told oddly."""

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from simulator.rhythm import MATCH_MINUTES, MINUTE, SERVER, Slot
+from simulator.game.rhythm import MATCH_MINUTES, MINUTE, SERVER, Slot
 
 SECOND = 1_000
 TEMPO = (1, 2, 3)
