@@ -15,7 +15,6 @@ from pydantic import (
     Field,
     PlainSerializer,
     PlainValidator,
-    SerializeAsAny,
     ValidationError,
     ValidationInfo,
     create_model,
@@ -125,15 +124,16 @@ def _named(pipeline: Pipeline) -> dict[str, str]:
     return {"path": pipeline.path}
 
 
-def _windows(value: Any, info: ValidationInfo) -> Section:
+def _windows(value: Any, info: ValidationInfo) -> dict[str, dict[str, timedelta]]:
     """The durations of the pipeline's results, each with the default of its declaration."""
     if "pipeline" not in info.data:  # what is wrong with it is told already
-        return Section()
+        return {}
     windows = windows_of(info.data["pipeline"])
     try:
-        return windows.model_validate(value)
+        found = windows.model_validate(value)
     except ValidationError as error:
         raise PydanticCustomError(_INSIDE, "", {"errors": error.errors(), "section": windows}) from None
+    return {name: dict(section) for name, section in found}
 
 
 class ClockTolerances(Section):
@@ -201,7 +201,7 @@ class Settings(BaseSettings):
 
     pipeline: Annotated[Pipeline, PlainValidator(_pipeline), PlainSerializer(_named)] = Field({}, validate_default=True)
     lateness: Lateness = Lateness()
-    windows: Annotated[SerializeAsAny[Section], PlainValidator(_windows)] = Field({}, validate_default=True)
+    windows: Annotated[dict[str, dict[str, timedelta]], BeforeValidator(_windows)] = Field({}, validate_default=True)
     clock: ClockTolerances = ClockTolerances()
     reconciliation: Reconciliation = Reconciliation()
     retention: Retention = Retention()
@@ -214,7 +214,7 @@ class Settings(BaseSettings):
 
     @property
     def windows_by_result(self) -> dict[str, dict[str, timedelta]]:
-        return {name: dict(getattr(self.windows, name)) for name in self.pipeline.declared}
+        return self.windows
 
 
 class _File(TomlConfigSettingsSource):

@@ -169,8 +169,13 @@ def test_the_environment_overrides_one_value_and_keeps_the_files_others(
 def test_the_environment_reaches_a_value_two_levels_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PARITY_WINDOWS__TEAM_SCORES__SIZE", "2 minutes")
     settings = load_settings(SHIPPED)
-    assert settings.windows.team_scores.size == timedelta(minutes=2)
-    assert settings.windows.level_ups.size == timedelta(minutes=1)
+    assert settings.windows["team_scores"]["size"] == timedelta(minutes=2)
+    assert settings.windows["level_ups"]["size"] == timedelta(minutes=1)
+
+
+def test_a_variable_may_hold_a_section_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARITY_WINDOWS__TEAM_SCORES", '{"size": "2 minutes"}')
+    assert load_settings().windows["team_scores"] == {"size": timedelta(minutes=2)}
 
 
 @pytest.mark.parametrize(
