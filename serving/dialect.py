@@ -9,6 +9,13 @@ from math import floor
 import duckdb
 from datasketches import hll_sketch, hll_union, tgt_hll_type
 
+_QUOTIENT = """
+    create macro try_divide(total, count) as
+    cast(sign(total) * ((2 * abs(cast(total * 1000000 as hugeint)) + count) // (2 * count)) as decimal(38, 0)) * 0.000001
+"""
+"""As Spark divides a decimal of up to six digits after the point by a count: exactly, six such digits, rounded half up. DuckDB's
+own quotient is a float.
+"""
 MOST_REGISTERS = 21  # lg, the most that DataSketches allows; a union keeps the fewest of what goes in
 
 
@@ -17,6 +24,7 @@ def speak_spark(database: duckdb.DuckDBPyConnection) -> None:
     database.create_function("_hll_union", _union, ["BLOB[]"], "BLOB")
     database.create_function("_hll_estimate", _estimate, ["BLOB"], "BIGINT")
     database.execute("create macro unix_millis(moment) as epoch_ms(moment)")
+    database.execute(_QUOTIENT)
     database.execute("create macro hll_union_agg(sketch) as _hll_union(list(sketch))")
     database.execute("create macro hll_sketch_estimate(sketch) as _hll_estimate(sketch)")
 

@@ -34,6 +34,26 @@ class AsOf(Tumbling):
     of: str
     """The kinds of both sides, and the column that they are joined by."""
 
+    def joined(self, rows: DataFrame, value: str, alongside: Sequence[str], *, before: str) -> DataFrame:
+        """The events, each once for every `value` that a change ever gave what it is of, and for that `before` any change.
+
+        `held` says which of them was the one at the time of the event. A change holds from its own instant on; of two at one
+        instant that with the greater id is the later.
+        """
+        same = Window.partitionBy(*alongside, self.of)
+        is_change = F.col("kind") == self.changes
+        so_far = same.orderBy("event_time", ~is_change, "event_id")
+        given = F.when(is_change, F.col(value))
+        known = F.coalesce(F.last(given, ignorenulls=True).over(so_far), F.lit(before))
+        ever = F.array_union(F.array(F.lit(before)), F.collect_set(given).over(same))
+        return (
+            rows.withColumns({"known": known, "ever": ever})
+            .where(F.col("kind") == self.events)
+            .withColumn(value, F.explode("ever"))
+            .withColumn("held", F.col(value) == F.col("known"))
+            .drop("known", "ever")
+        )
+
     def deadline(self) -> Column:
         return F.col("event_time")
 

@@ -7,7 +7,7 @@ league moves pops from one league to another in every window up to the next chan
 from collections.abc import Sequence
 from datetime import timedelta
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
@@ -18,24 +18,13 @@ POPPED, CHANGED = "bubbles_popped", "league_changed"
 NO_LEAGUE = "none"
 
 
-def scores(events: DataFrame, _: AsOf, alongside: Sequence[str]) -> DataFrame:
-    """Every league that a player was ever in gets a row, if only of nothing: so one that lost its last pop is told.
-
-    A change holds from its own instant on; of two at one instant the greater id is the later.
-    """
-    player = Window.partitionBy(*alongside, "player_id")
-    is_change = F.col("kind") == CHANGED
-    so_far = player.orderBy("event_time", ~is_change, "event_id")
-    changed_to = F.when(is_change, F.col("league"))
-    known = F.coalesce(F.last(changed_to, ignorenulls=True).over(so_far), F.lit(NO_LEAGUE))
-    ever = F.array_union(F.array(F.lit(NO_LEAGUE)), F.collect_set(changed_to).over(player))
-    counted = F.when(F.col("league") == F.col("known"), 1).otherwise(0)
+def scores(events: DataFrame, window: AsOf, alongside: Sequence[str]) -> DataFrame:
+    """Every league that a player was ever in gets a row, if only of nothing: so one that lost its last pop is told."""
+    here = F.when(F.col("held"), F.col("bubbles")).otherwise(0)
     return (
-        events.withColumns({"known": known, "ever": ever})
-        .where(F.col("kind") == POPPED)
-        .withColumn("league", F.explode("ever"))
+        window.joined(events, "league", alongside, before=NO_LEAGUE)
         .groupBy(*alongside, "league", "window")
-        .agg(F.sum(F.col("bubbles") * counted).alias("bubbles"), F.sum(counted).alias("events"))
+        .agg(F.sum(here).alias("bubbles"), F.count_if("held").alias("events"))
     )
 
 

@@ -1,0 +1,1 @@
+"""Sensors that measure the temperature of rooms."""
