@@ -15,8 +15,8 @@ def _words(text: str) -> frozenset[str]:
 OF_EVENTS = frozenset((*COUNTED, *HASHES, *OF_NO_COPY, *OF_NO_EVENT, *ORIGIN)) | _words(
     """
     event_id kind event_time occurred_at sent_at received_at processing_time raw place about alike appended behind clock copy
-    delivery duplicate event hit hit_since hypothesis late late_for mark moment moved moved_by processed shifted sorted_at start
-    state stretch times until waits window window_start window_end written_at
+    delivery duplicate event ever held hit hit_since hypothesis known late late_for mark moment moved moved_by processed
+    shifted sorted_at start state stretch times until waits window window_start window_end written_at
     """
 )
 """The columns that every event has, whatever its kind, and those that are put beside them on the way."""
