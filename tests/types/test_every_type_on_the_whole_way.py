@@ -22,6 +22,15 @@ DECLARATIONS = {
 PACKAGES = (
     "transformations", "lakehouse", "ingestion", "speed_layer", "batch_layer", "reconciliation", "serving", "quality", "cli",
 )  # fmt: skip
+SETTINGS = """
+[lateness]
+allowed = "10 seconds"
+[spark]
+compiler = "quick"
+[quality]
+late = 1.0
+quarantined = 1.0
+"""
 BIG = 2**62
 DEVICE, OTHER = 2**40 + 1, 7
 
@@ -113,7 +122,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     for source, target in DECLARATIONS.items():
         shutil.copy(HERE / source, copy / target)
     (copy / ".jars").symlink_to(PROJECT / ".jars")
-    (copy / "parity.toml").write_text('[lateness]\nallowed = "10 seconds"\n[spark]\ncompiler = "quick"\n')
+    (copy / "parity.toml").write_text(SETTINGS)
     (copy / "landing").mkdir()
     land(copy / "landing", "1.jsonl", ON_TIME)
     land(copy / "landing", "2.jsonl", WILD)
