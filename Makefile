@@ -30,7 +30,7 @@ setup: .venv/.ready .jars/.ready ## Install the environment, Spark's Delta jars 
 demo: setup ## The whole story in one command: two layers, two crashes, one verdict
 	@$(QUICK) .venv/bin/parity demo
 
-live: setup ## A game that goes on, both layers, the control and a page that shows them: make live [LIVE_PORT=8000]
+live: setup ## Events that keep coming, both layers, the control and a page that shows them: make live [LIVE_PORT=8000]
 	@$(QUICK) .venv/bin/parity live --port "$(LIVE_PORT)"
 
 airflow: setup .airflow/.ready ## Start Airflow on loopback: make airflow [LAKE=demo] [LANDING=demo/landing] [PORT=8080]
@@ -62,12 +62,11 @@ bench: setup ## Measure throughput, CPU, memory, the API and freshness; takes so
 	@.venv/bin/python -m benchmarks.ingestion --memory 5,20 --ids 100
 	@.venv/bin/python -m benchmarks.index --millions 1,10,100
 
-laws: setup ## Try the laws on many drawn logs: make laws [LOGS=50] [LAWS_SEED=1234]; about two minutes a log
-	@$(QUICK) LAWS_ROUNDS="$(LOGS)" .venv/bin/python -m pytest $(PARALLEL) --maxfail=1 \
-		tests/laws/test_layers_agree.py tests/laws/test_the_cut_of_a_delivery_is_irrelevant.py
+laws: setup ## Try the laws on many drawn logs: make laws [LOGS=50] [LAWS_SEED=1234]; stopped, it goes on where it was
+	@$(QUICK) .venv/bin/python tests/laws/run.py --logs "$(LOGS)" $(PARALLEL)
 
-mutants: setup ## Put known mistakes into copies of the code and list which law notices each; a survivor is an error
-	@$(QUICK) .venv/bin/python tests/mutants/run.py
+mutants: setup ## Put known mistakes into copies of the code, and write into docs/laws.md which law notices each; a survivor is an error
+	@$(QUICK) .venv/bin/python tests/mutants/run.py --write docs/laws.md
 
 chaos: setup ## Break it for hours, from a seed: the whole fault matrix, every fault of the runner, an hour of load
 	@$(QUICK) .venv/bin/python -m pytest $(PARALLEL) tests/faults tests/chaos -m "chaos or not chaos"

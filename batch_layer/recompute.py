@@ -81,7 +81,7 @@ def recompute(
         append_only=False,
         statistics=STATISTICS,
     )
-    fingerprint = result_fingerprint(result)
+    fingerprint = result_fingerprint(result, lake.pipeline)
     keep_code(lake, fingerprint)
     stated = {"code": fingerprint, "settings": settings_fingerprint(lake, result, settings)}
 

@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.table import Table
 
 from lakehouse.lake import open_lake
+from lakehouse.pipelines import default_pipeline
 from lakehouse.runs import runs
-from simulator import simulate
-from transformations.catalogue import catalogue
+from simulator.game import simulate
 
 LAYERS = {"streams": "stream", "batch": "recompute"}
 QUICK = {"PARITY_SPARK__COMPILER": "quick"}
@@ -69,7 +69,9 @@ def main(
                 console.print(f"round {number + 1}, {layer}: {spent[layer][-1]:.1f} CPU s", highlight=False)
     finally:
         shutil.rmtree(home)
-    table = Table(title=f"{len(catalogue())} results over {events:,} events, {rounds} rounds, processes of their own")
+    table = Table(
+        title=f"{len(default_pipeline().catalogue())} results over {events:,} events, {rounds} rounds, processes of their own"
+    )
     for name in ("", "CPU s, median", "least", "most"):
         table.add_column(name, justify="right" if name else "left")
     for layer, each in spent.items():

@@ -11,8 +11,8 @@ from lakehouse.changelogs import boundary
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.log import position
+from lakehouse.pipelines import default_pipeline
 from lakehouse.progress import progress
-from transformations.catalogue import catalogue
 
 SLACK = 2.0
 """Seconds of arrivals by which the mean backlog of the last third may exceed that of the first: one micro-batch more or less."""
@@ -60,7 +60,7 @@ class Landed:
 def sampled(lake: Lake, landed: Landed, at: float) -> Sample:
     here = position(lake)
     try:
-        streamed = position(lake, boundary(lake, catalogue()[MEASURED]).log_version).seq
+        streamed = position(lake, boundary(lake, default_pipeline().catalogue()[MEASURED]).log_version).seq
     except NothingToCompare:
         streamed = 0
     batches = {each.query: (each.batches, each.seconds) for each in progress(lake)}

@@ -31,8 +31,8 @@ from benchmarks.backlog import Landed, Sample, by_minute, sampled, sustained, to
 from benchmarks.probes import MEASURED, PATIENCE, Probes
 from lakehouse.arrivals import ARRIVALS
 from lakehouse.lake import Lake, open_lake
+from lakehouse.pipelines import default_pipeline
 from lakehouse.progress import progress
-from transformations.catalogue import catalogue
 
 LOOK = 0.1
 SAMPLE = 2.0
@@ -156,7 +156,7 @@ def main(
     port: Annotated[int, typer.Option(help="Port of the server, on 127.0.0.1.")] = 8765,
 ) -> None:
     """Measure the freshness of a result while events keep coming."""
-    results = list(catalogue()) if all_results else [MEASURED]
+    results = list(default_pipeline().catalogue()) if all_results else [MEASURED]
     highest = 0.0
     for rate in (float(each) for each in rates.split(",")):
         home = Path(tempfile.mkdtemp(prefix="parity-freshness-"))
@@ -172,7 +172,10 @@ def main(
             )
         finally:
             shutil.rmtree(home)
-        show(ran, f"{rate:,.0f} events a second, {len(results)} of {len(catalogue())} results, ingestion {engine}")
+        show(
+            ran,
+            f"{rate:,.0f} events a second, {len(results)} of {len(default_pipeline().catalogue())} results, ingestion {engine}",
+        )
         if not ran.sustained:
             break
         highest = rate

@@ -32,7 +32,7 @@ from ingestion.known_ids import known_ids
 from lakehouse.lake import open_lake
 from lakehouse.log import position
 from lakehouse.runs import runs
-from simulator import simulate
+from simulator.game import simulate
 
 ENGINES = ("embedded", "spark")
 SMALL = 10_000
@@ -115,8 +115,8 @@ def main(
 
 def _costs(home: Path, lines: int, rounds: int) -> None:
     large, small = home / "large", home / "small"
-    simulate(large, events=lines, players=5000, files=50)
-    simulate(small, events=WARM * SMALL, players=5000, files=WARM)
+    simulate(large, events=lines, senders=5000, files=50)
+    simulate(small, events=WARM * SMALL, senders=5000, files=WARM)
     table = Table(title=f"{lines:,} events in 10 micro-batches; {WARM} of {SMALL:,}; medians of {rounds} rounds")
     for name in ("engine", "CPU s per million", "lines/s", "micro-batch, warm (s)", "its CPU s", "memory (GiB)"):
         table.add_column(name, justify="left" if name == "engine" else "right")
@@ -148,7 +148,7 @@ def _memory_as_it_grows(home: Path, millions: list[float], engines: list[str]) -
                 shutil.rmtree(landing, ignore_errors=True)
                 some = min(goal - before, 2.5)
                 simulate(
-                    landing, events=int(some * 1e6), seed=day, players=5000, files=25, start=START + timedelta(days=day)
+                    landing, events=int(some * 1e6), seed=day, senders=5000, files=25, start=START + timedelta(days=day)
                 )
                 found = ingested(lake, landing, engine, 5)
                 before, day = before + some, day + 1
@@ -169,7 +169,7 @@ def _with_many_ids(home: Path, millions: int) -> None:
             landing = home / "turn"
             shutil.rmtree(landing, ignore_errors=True)
             start = START + timedelta(days=day)
-            simulate(landing, events=WARM * SMALL, seed=day, players=5000, files=WARM, start=start)
+            simulate(landing, events=WARM * SMALL, seed=day, senders=5000, files=WARM, start=start)
             for name in lakes if day % 2 else reversed(lakes):
                 taken = ingested(lakes[name], landing, engine, 1)
                 if day:

@@ -20,12 +20,12 @@ from ingestion.ingest import ingest
 from lakehouse.identity import ReplayWay
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import position
+from lakehouse.pipelines import default_pipeline
 from lakehouse.runs import cpu_seconds, runs
 from lakehouse.session import java_process, spark_session
 from lakehouse.settings import Settings, load_settings
 from lakehouse.versions import remove, version_to_replay
 from speed_layer.replay import replay
-from transformations.catalogue import catalogue
 
 WAYS: dict[str, ReplayWay] = {"engine": "engine", "steps": "steps"}
 
@@ -52,9 +52,9 @@ def done(spark: SparkSession, lake: Lake, settings: Settings, job: str, *, landi
             ingest(spark, lake, landing, settings)
     elif kind == "batch":
         with meter.running():
-            recompute(spark, lake, catalogue()[name], settings)
+            recompute(spark, lake, default_pipeline().catalogue()[name], settings)
     else:
-        new = version_to_replay(lake, catalogue()[name])
+        new = version_to_replay(lake, default_pipeline().catalogue()[name])
         with meter.running():
             replay(spark, lake, new, settings, way=WAYS[kind])
         remove(lake, new)

@@ -18,12 +18,12 @@ from rich.table import Table
 
 from ingestion.ingest import ingest
 from lakehouse.lake import create_lake
+from lakehouse.pipelines import default_pipeline
 from lakehouse.runs import runs
 from lakehouse.session import spark_session
 from lakehouse.settings import load_settings
-from simulator import simulate
+from simulator.game import simulate
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 BATCHES, ROUNDS = 20, 4
 TRIED = {"stream.commits_per_batch": "1", "ingestion.files_per_batch": "1", "spark.compiler": "quick"}
@@ -42,7 +42,7 @@ def main(
     home = Path(tempfile.mkdtemp(prefix="parity-micro-batch-"))
     try:
         settings = load_settings(tried=TRIED)
-        simulate(home / "landing", events=BATCHES * events, files=BATCHES, players=1000)
+        simulate(home / "landing", events=BATCHES * events, files=BATCHES, senders=1000)
         lake = create_lake(home / "lake")
         spark = spark_session(settings.spark, log_file=lake.log_file)
         ingest(spark, lake, home / "landing", settings)
@@ -51,7 +51,7 @@ def main(
             table.add_column(name, justify="right")
         for number in range(1, ROUNDS + 1):
             before = jobs(spark)
-            stream(spark, lake, [catalogue()[result]], settings, rebuild=number > 1)
+            stream(spark, lake, [default_pipeline().catalogue()[result]], settings, rebuild=number > 1)
             run = runs(lake)[-1]
             each = (median(run.batch_seconds), run.cpu_seconds / run.batches, (jobs(spark) - before) / run.batches)
             table.add_row(str(number), str(run.batches), *(f"{value:.2f}" for value in each))

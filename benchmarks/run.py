@@ -25,8 +25,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from simulator import simulate
-from transformations.catalogue import catalogue
+from lakehouse.pipelines import default_pipeline
+from simulator.game import simulate
 
 ROUNDS, WARM_UP = 5, 2
 KINDS = "team_scores,active_players,player_sessions,offer_outcomes,league_scores"
@@ -78,7 +78,7 @@ def main(
     try:
         ingested = None if (home / "lake").exists() else ingest_day(home, 0, events)
         for name in results.split(","):
-            endless = catalogue()[name].window.endless
+            endless = default_pipeline().catalogue()[name].window.endless
             compare(home / "lake", name, ["engine", *(["steps"] if steps and not endless else []), "batch"], rounds)
         if twice:
             memory_at_twice(home, events, ingested)
@@ -142,7 +142,7 @@ def ingest_day(home: Path, day: int, events: int) -> Cost:
     """Simulate a day of the game and ingest it in ten micro-batches."""
     landing, files = home / f"landing-{day}", max(10, events // 100_000)
     with console.status(f"simulate {events:,} events …"):
-        simulate(landing, events=events, seed=7 + day, players=5000, files=files, start=START + timedelta(days=day))
+        simulate(landing, events=events, seed=7 + day, senders=5000, files=files, start=START + timedelta(days=day))
     per_batch = str(max(1, files // 10))
     [cost] = measured(home / "lake", "ingest", landing=landing, PARITY_INGESTION__FILES_PER_BATCH=per_batch)
     return cost

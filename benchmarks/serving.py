@@ -34,12 +34,12 @@ from ingestion.ingest import ingest
 from lakehouse.changelogs import changelog_name
 from lakehouse.identity import begun_epoch
 from lakehouse.lake import Lake, create_lake
+from lakehouse.pipelines import default_pipeline
 from lakehouse.session import spark_session
 from lakehouse.settings import Settings, load_settings
 from lakehouse.tables import Transaction, append
 from serving.views import view
 from speed_layer.stream import create_changelog
-from transformations.catalogue import catalogue
 from transformations.changelog import Stamp, stamped
 from transformations.durations import iso
 from transformations.result import Result
@@ -161,7 +161,7 @@ def main(
 
 def bench(home: Path, rows: int, rounds: int, seconds: float) -> None:
     settings = load_settings()
-    result = catalogue()["team_scores"]
+    result = default_pipeline().catalogue()["team_scores"]
     spark = spark_session(settings.spark, log_file=home / "spark.log")
     with console.status(f"a lake with {rows:,} result rows …"):
         lake, end = lake_of(spark, home / "lake", result, settings, rows)

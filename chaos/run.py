@@ -160,7 +160,7 @@ def _system(
 
 
 def _simulated(pool: Path, environment: Mapping[str, str], *, log: Path, files: int, events: int, seed: int) -> None:
-    sizes = ["--events", str(events), "--files", str(files), "--players", "40", "--hours", str(HOURS)]
+    sizes = ["--events", str(events), "--files", str(files), "--senders", "40", "--hours", str(HOURS)]
     simulator = Process(
         ["simulate", "--landing", str(pool), "--seed", str(seed), *sizes], environment=environment, log=log
     )

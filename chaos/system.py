@@ -24,7 +24,6 @@ from lakehouse.identity import live_epoch, noted
 from lakehouse.lake import Lake
 from lakehouse.landings import manifests
 from lakehouse.log import position
-from transformations.catalogue import catalogue
 from transformations.durations import to_millis
 from transformations.result import Result
 
@@ -63,7 +62,7 @@ class System:
         self.landing = landing
         self.deliveries = deliveries
         self.disk = disk
-        known = catalogue()
+        known = lake.pipeline.catalogue()
         self.results: list[Result] = [known[name] for name in RESULTS]
         self._order = lake.path / "failpoint"
         self._environment = {**environment, VARIABLE: str(self._order.resolve())}

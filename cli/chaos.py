@@ -21,7 +21,7 @@ def chaos(
     lake: Annotated[
         Path, typer.Option(help="Directory of the run; one that `parity chaos` made is cleared.", metavar="DIR")
     ] = Path("chaos-lake"),
-    seed: Annotated[int, typer.Option(help="Same seed: same game, same faults, same moments.")] = 7,
+    seed: Annotated[int, typer.Option(help="Same seed: same events, same faults, same moments.")] = 7,
     rounds: Annotated[
         int | None,
         typer.Option(
@@ -39,6 +39,7 @@ def chaos(
     from chaos.run import LOAD, chosen_faults
     from chaos.run import chaos as rounds_of
     from chaos.violation import Violation
+    from lakehouse.pipelines import default_pipeline
 
     if fault == ["list"]:
         answers.print("\n".join([*faults(), LOAD]), highlight=False)
@@ -46,7 +47,7 @@ def chaos(
     begun, done, broken = time.monotonic(), 0, None
     with told_errors(lake / "logs" / "chaos.log"), interrupted_by_signals():
         order = chosen_faults(fault or [], random.Random(f"{seed} faults"), rounds, minutes)
-        made = fresh(lake, command="chaos")
+        made = fresh(lake, default_pipeline(), command="chaos")
         repeat = ["parity chaos", f"--lake {lake}", f"--seed {seed}", *(f"--fault {name}" for name in fault or ())]
         repeat += [f"--rounds {len(order)}"] if rounds else []
         repeat += [f"--minutes {minutes:g}"] if LOAD in (fault or ()) else []

@@ -66,8 +66,8 @@ def reconcile(
     from reconciliation.sentences import agreement
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         side, names = judged(candidate, result, settings)
         results = results_from(settings, names, opened)
         opened = shared_log(opened, results)
@@ -141,7 +141,7 @@ def _compared(
             control = None
             if side == "kappa" and lake.log == 1 and lake.has(CONTROL):
                 control = judge(
-                    spark, lake, controlled(results), settings,
+                    spark, lake, controlled(lake, results), settings,
                     candidate="legacy", interval=interval, tolerance=tolerances, clock=clock,
                 )  # fmt: skip
             page = write_report(spark, lake, results, settings, verdict, control=control, file=report, kept=kept)

@@ -34,19 +34,29 @@ UNEXPECTED = 3
 VERDICT = "Verdict: "
 
 
-def settings_from(config: Path | None, *, tried: Mapping[str, str] | None = None) -> "Settings":
-    """The settings of the file given, or of `parity.toml` here if there is one, or the defaults; `tried` goes before all."""
+def settings_from(
+    config: Path | None,
+    lake: Lake | None = None,
+    *,
+    pipeline: str | None = None,
+    tried: Mapping[str, str] | None = None,
+) -> "Settings":
+    """The settings of the file given, or of `parity.toml` here if there is one, or the defaults; `tried` goes before all.
+
+    For a `lake` they are those of its pipeline, else of the one that is named, here or in the settings.
+    """
     from lakehouse.settings import load_settings
 
-    return load_settings(config or (SETTINGS_FILE if SETTINGS_FILE.is_file() else None), tried=tried)
+    named = {} if pipeline is None else {"pipeline.path": pipeline}
+    file = config or (SETTINGS_FILE if SETTINGS_FILE.is_file() else None)
+    return load_settings(file, tried={**(tried or {}), **named}, lake=lake)
 
 
 def results_from(settings: "Settings", names: list[str] | None, lake: Lake | None = None) -> "list[Result]":
     """The results of these names, or all; in a lake the live version of each, or the one that is named: NAME@2."""
     from lakehouse.versions import at_live, at_number
-    from transformations.catalogue import catalogue
 
-    known = catalogue(settings.windows_by_result)
+    known = settings.pipeline.catalogue(settings.windows_by_result)
     found = []
     for asked in names or known:
         name, _, number = asked.partition("@")

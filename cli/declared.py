@@ -8,11 +8,12 @@ import typer
 from rich.table import Table
 
 from cli.console import answers, results_from, settings_from, told_errors
-from cli.options import ConfigOption
+from cli.options import ConfigOption, PipelineOption
 from transformations.kind import in_words
 
 if TYPE_CHECKING:
     from transformations.kind import Field, Kind
+    from transformations.pipeline import Pipeline
     from transformations.result import Result, Value
 
 
@@ -25,13 +26,15 @@ def results(
     format: Annotated[CatalogueFormat, typer.Option(help="For the terminal or for the documentation.")] = (
         CatalogueFormat.text
     ),
+    pipeline: PipelineOption = None,
     config: ConfigOption = None,
 ) -> None:
     """List the results and the kinds of events, from their declarations."""
     with told_errors():
-        declared = results_from(settings_from(config), None)
+        settings = settings_from(config, pipeline=pipeline)
+        declared = results_from(settings, None)
         if format is CatalogueFormat.markdown:
-            answers.out("\n".join(page(declared)), highlight=False)
+            answers.out("\n".join(page(declared, settings.pipeline)), highlight=False)
             return
         table = Table(header_style="bold", box=None, padding=(0, 2, 0, 0))
         for name in ("result", "shape", "key", "way"):
@@ -41,13 +44,11 @@ def results(
         answers.print(table)
 
 
-def page(declared: "list[Result]") -> Iterator[str]:
+def page(declared: "list[Result]", pipeline: "Pipeline") -> Iterator[str]:
     """docs/catalogue.md."""
-    from transformations.kinds import KINDS
-
     yield "# The catalogue"
     yield ""
-    yield "Made by `parity results --format markdown` from the declarations in `transformations`; a test compares."
+    yield f"Made by `parity results --format markdown` from the declarations of the pipeline `{pipeline.name}`."
     yield ""
     yield from summary(declared)
     yield ""
@@ -62,7 +63,7 @@ def page(declared: "list[Result]") -> Iterator[str]:
     yield ""
     yield "| kind | meaning | fields |"
     yield "|---|---|---|"
-    yield from (f"| `{kind.name}` | {kind.meaning} | {_fields(kind)} |" for kind in KINDS)
+    yield from (f"| `{kind.name}` | {kind.meaning} | {_fields(kind)} |" for kind in pipeline.kinds)
 
 
 def summary(declared: "list[Result]") -> Iterator[str]:

@@ -20,12 +20,11 @@ import typer
 from cli.console import answers, notes, numbered, results_from, session_for, settings_from, told_errors
 from cli.fresh import fresh
 from cli.looks import streamed
-from cli.options import ConfigOption, ResultsOption
+from cli.options import ConfigOption, PipelineOption, ResultsOption
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
 
 KILLED_BATCH = 1
-KILLED_RESULTS = ("hot_minutes", "player_sessions", "team_scores")  # of each way to stream and to tell a result
 FILES, FIRST_FILES = 48, KILLED_BATCH + 1
 # A commit of the log is a micro-batch in the processes that are killed. Elsewhere a micro-batch takes all that there is.
 CUT = {"PARITY_STREAM__COMMITS_PER_BATCH": "1"}
@@ -41,22 +40,24 @@ def demo(
     ] = Path("demo"),
     events: Annotated[int, typer.Option(min=1000, help="Distinct events of the simulated day.")] = 20_000,
     result: ResultsOption = None,
+    pipeline: PipelineOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Run everything once, with crashes, and print the verdict."""
-    from simulator import simulate
+    from cli.simulators import simulated, simulator_of
 
     with told_errors(lake / "logs" / "spark.log"):
         begun = time.monotonic()
-        settings = settings_from(config)
+        settings = settings_from(config, pipeline=pipeline)
+        simulator_of(settings.pipeline)
         results = results_from(settings, result)
-        killed = [each.name for each in results if each.name in KILLED_RESULTS] or [results[0].name]
+        killed = [each.name for each in results if each.name in settings.pipeline.story.killed] or [results[0].name]
         names = [option for name in killed for option in ("--result", name)]
-        made = fresh(lake, command="demo")
+        made = fresh(lake, settings.pipeline, command="demo")
         landing, coming = made.path / "landing", made.path / "coming"
         step = numbered(BESIDE_RECOMPUTE + len(results))
-        with step(f"Simulate a day of the game: {events:,} events"):
-            simulate(coming, events=events, files=FILES)
+        with step(f"Simulate a day: {events:,} events"):
+            simulated(settings.pipeline, coming, events=events, files=FILES)
         spark = session_for(made, settings, step=step)
         from batch_layer.recompute import recompute
         from ingestion.ingest import ingest
@@ -83,11 +84,11 @@ def demo(
         with step("The legacy control, killed at the same place"):
             _killed(made, f"legacy.appended:arrivals:{KILLED_BATCH}", "legacy", config=config)
         with step("The legacy control again"):
-            legacy(spark, made, settings, answers=controlled(results))
+            legacy(spark, made, settings, answers=controlled(made, results))
         with step("Reconcile the stream with batch"):
             verdict = reconcile(spark, made, results, settings)
         with step("Reconcile the control with batch"):
-            control = reconcile(spark, made, controlled(results), settings, candidate="legacy")
+            control = reconcile(spark, made, controlled(made, results), settings, candidate="legacy")
         report = made.path / "report.html"
         with step("Write the report"):
             for each_verdict in (verdict, control):

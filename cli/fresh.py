@@ -9,9 +9,10 @@ from typing import TextIO
 
 from lakehouse.errors import AlreadyRunning, ParityError
 from lakehouse.lake import Lake, create_lake
+from transformations.pipeline import Pipeline
 
 
-def fresh(directory: Path, *, command: str) -> Lake:
+def fresh(directory: Path, pipeline: Pipeline, *, command: str) -> Lake:
     """An empty lake with the command's marker; what was there is cleared only if it carries the marker too."""
     if directory.is_dir() and any(directory.iterdir()):
         if not _marker(directory, command).is_file():
@@ -21,7 +22,7 @@ def fresh(directory: Path, *, command: str) -> Lake:
             )
         with at_work(directory, command=command):
             shutil.rmtree(directory)
-    made = create_lake(directory)
+    made = create_lake(directory, pipeline)
     _marker(made.path, command).write_text(
         f"Made by `parity {command}`, which clears this directory when it runs again.\n"
     )

@@ -14,6 +14,7 @@ from cli.options import (
     LakeOption,
     LandingOption,
     LogVersionOption,
+    PipelineOption,
     ResultsOption,
     ToOption,
 )
@@ -25,23 +26,19 @@ def simulate(
     landing: LandingOption,
     events: Annotated[int, typer.Option(min=1, help="Distinct events to make.")] = 100_000,
     seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 7,
-    players: Annotated[int, typer.Option(min=1, help="Phones in the game.")] = 200,
-    hours: Annotated[float, typer.Option(min=0.1, help="Length of the game in event time.")] = 24.0,
+    senders: Annotated[int, typer.Option(min=1, help="Phones, sensors or whatever sends the events.")] = 200,
+    hours: Annotated[float, typer.Option(min=0.1, help="Length of what happens, in event time.")] = 24.0,
     files: Annotated[int, typer.Option(min=1, help="Landing files to cut it into.")] = 48,
+    pipeline: PipelineOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let a day of the game land: late, twice, out of order, malformed, with wrong clocks."""
-    from lakehouse.errors import ParityError
-    from simulator import LandingNotEmpty
-    from simulator import simulate as deliver
+    """Let a simulated day land: late, twice, out of order, malformed, with wrong clocks."""
+    from cli.simulators import simulated
 
     with told_errors():
-        settings_from(config)
-        try:
-            with step(f"Simulate {events:,} events"):
-                made = deliver(landing, events=events, seed=seed, players=players, hours=hours, files=files)
-        except LandingNotEmpty as error:
-            raise ParityError(str(error)) from None
+        chosen = settings_from(config, pipeline=pipeline).pipeline
+        with step(f"Simulate {events:,} events"):
+            made = simulated(chosen, landing, events=events, seed=seed, senders=senders, hours=hours, files=files)
         notes.print(
             f"{made.lines:,} lines in {made.files} files: {made.events:,} events, {made.duplicates:,} copies, "
             f"{made.late:,} late, {made.skewed:,} from wrong clocks, {made.quarantined:,} to be rejected",
@@ -59,17 +56,23 @@ def ingest(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Make a lost or damaged checkpoint anew; the log stays as it is.")
     ] = False,
+    pipeline: PipelineOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Take what has landed into the log; copies and lines that are no events go beside it."""
-    from lakehouse.lake import create_lake
+    from lakehouse.lake import create_lake, is_lake, open_lake
     from lakehouse.landings import landed
     from lakehouse.log import position
+    from lakehouse.pipelines import pipeline_at
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
+        if is_lake(lake) and pipeline is not None:
+            create_lake(
+                lake, pipeline_at(pipeline)
+            )  # another is refused, and the lake follows one whose folder has moved
+        settings = settings_from(config, open_lake(lake) if is_lake(lake) else None, pipeline=pipeline)
         landed(landing)
-        made = create_lake(lake)
+        made = create_lake(lake, settings.pipeline)
         spark = session_for(made, settings, carrier=True) if settings.ingestion.engine == "spark" else None
         from ingestion.ingest import ingest as take_in
 
@@ -112,8 +115,8 @@ def stream(
     from lakehouse.terms import at_log, refuse_other_settings
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         if from_savepoint is not None:
             if rebuild:
                 raise SavepointRefused(
@@ -160,8 +163,8 @@ def recompute(
     from lakehouse.lake import open_lake
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         results = results_from(settings, result, opened)
         interval = Interval(first, to)
         from batch_layer.recompute import recompute as compute
@@ -181,18 +184,17 @@ def recompute(
 
 def legacy(lake: LakeOption, config: ConfigOption = None) -> None:
     """Run the control: processing time, at least once, no de-duplication."""
-    from lakehouse.control import CONTROLLED
     from lakehouse.lake import open_lake
     from lakehouse.log import newest_version
     from lakehouse.terms import at_log
     from lakehouse.versions import as_noted
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         newest_version(opened)
-        declared = [name for name in CONTROLLED if name in settings.windows_by_result]
-        answers = [as_noted(opened, each, settings)[0] for each in results_from(settings, declared, opened)]
+        declared = results_from(settings, list(opened.pipeline.story.controlled), opened)
+        answers = [as_noted(opened, each, settings)[0] for each in declared]
         spark = session_for(opened, settings)
         from speed_layer.legacy import legacy as run_legacy
 

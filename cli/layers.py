@@ -81,7 +81,7 @@ class Layers:
         if not self._wait(self._judged.is_set):
             return
         self.starting.begins(CONTROL, "reads all arrivals")
-        legacy(self._round(), self.lake, self.settings, answers=controlled(self.results))
+        legacy(self._round(), self.lake, self.settings, answers=controlled(self.lake, self.results))
         self._controlled.set()
         self.starting.ready(CONTROL, "has answered")
 
@@ -101,7 +101,7 @@ class Layers:
         self._judge(spark, self.results, "kappa")
         self._judged.set()
         if self._wait(self._controlled.is_set):
-            self._judge(spark, controlled(self.results), "legacy")
+            self._judge(spark, controlled(self.lake, self.results), "legacy")
 
     def end_rounds(self) -> None:
         """Cancel what the control and the batch layer are doing."""
@@ -126,7 +126,7 @@ class Layers:
         reached = self._reached()
         if reached is not None:
             behind = (datetime.now(UTC) - reached).total_seconds()
-            said.append(f"the stream is {max(behind, 0):.1f} s behind the game")
+            said.append(f"the stream is {max(behind, 0):.1f} s behind the events")
         return " · ".join(said)
 
     def _judge(self, spark: SparkSession, results: Sequence[Result], candidate: Candidate) -> None:

@@ -3,7 +3,7 @@
 Unlike the demo, which runs one job after the other on a day that is over, here everything runs at once: the phones
 deliver, ingestion and streams follow within seconds, the control and the batch layer come round on their schedules, and
 each round of batch ends with a verdict. One JVM does the work; the server is a process of its own. It comes first, so that the
-page tells what is starting; the game and ingestion need no JVM and do not wait for it.
+page tells what is starting; the simulator and ingestion need no JVM and do not wait for it.
 """
 
 import os
@@ -20,16 +20,16 @@ from rich.spinner import Spinner
 
 from cli.console import notes, results_from, settings_from, step, told_errors
 from cli.fresh import at_work, fresh
-from cli.options import ConfigOption, duration
+from cli.options import ConfigOption, PipelineOption, duration
 from cli.parts import Parts, interrupted_by_signals
 from cli.server import Server, serving
+from cli.simulators import Simulator, simulator_of
 from cli.starting import SERVER, SIMULATOR, VERDICTS, Starting, parts_of
 from cli.steps import ticking
 
 if TYPE_CHECKING:
     from cli.layers import Layers
 
-SHOWN = ("team_scores", "level_ups")
 DEFAULTS = {
     "PARITY_LATENESS__ALLOWED": "30 seconds",  # windows settle while one watches
     "PARITY_STREAM__INTERVAL": "200 milliseconds",
@@ -48,12 +48,14 @@ def live(
         Path, typer.Option(help="Directory of the lake; one that `parity live` made is cleared.", metavar="DIR")
     ] = Path("live"),
     rate: Annotated[float, typer.Option(min=0.1, help="Events a second.")] = 8.0,
-    back: Annotated[int, typer.Option(min=0, help="Minutes that have been played when it starts.")] = 60,
+    back: Annotated[int, typer.Option(min=0, help="Minutes that have passed when it starts.")] = 60,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the server, on 127.0.0.1.")] = 8000,
     result: Annotated[
         list[str] | None,
         typer.Option(
-            "--result", help="A result by its name; may be repeated.", metavar="NAME", show_default=str(SHOWN)
+            "--result",
+            help="A result by its name; may be repeated. Those that its pipeline shows by default.",
+            metavar="NAME",
         ),
     ] = None,
     batch_every: Annotated[
@@ -65,16 +67,18 @@ def live(
     stream_only: Annotated[
         bool, typer.Option("--stream-only", help="Leave out the control, the batch layer and their verdicts.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the game.")] = 7,
+    seed: Annotated[int, typer.Option(help="Seed of the simulator.")] = 7,
+    pipeline: PipelineOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Watch it move: a game that goes on, both layers, the control, verdicts and the server, until Ctrl-C."""
+    """Watch it move: events that keep coming, both layers, the control, verdicts and the server, until Ctrl-C."""
     with told_errors(lake / "logs" / "spark.log"), interrupted_by_signals():
         for name, value in () if config else DEFAULTS.items():
             os.environ.setdefault(name, value)
-        settings = settings_from(config)
-        results = results_from(settings, result or list(SHOWN))
-        made = fresh(lake, command="live")
+        settings = settings_from(config, pipeline=pipeline)
+        results = results_from(settings, result or list(settings.pipeline.story.shown_live))
+        simulator = simulator_of(settings.pipeline)
+        made = fresh(lake, settings.pipeline, command="live")
         with at_work(made.path, command="live"):
             held = ExitStack()
             try:
@@ -87,7 +91,7 @@ def live(
                     parts = Parts()
                     held.callback(parts.stop.set)
                     landing = made.path / "landing"
-                    _play(parts, starting, landing, rate=rate, back=back, seed=seed)
+                    _play(parts, starting, landing, simulator, rate=rate, back=back, seed=seed)
                     from cli.layers import Layers
                     from lakehouse.session import end_spark
 
@@ -109,17 +113,20 @@ def live(
         notes.print(f"Stopped. `parity status --lake {lake}` tells what is there.", highlight=False, soft_wrap=True)
 
 
-def _play(parts: Parts, starting: Starting, landing: Path, *, rate: float, back: int, seed: int) -> None:
-    """Let the game begin, and go on."""
-    from simulator import feed
+def _play(
+    parts: Parts, starting: Starting, landing: Path, simulator: Simulator, *, rate: float, back: int, seed: int
+) -> None:
+    """Let it begin, and go on."""
 
     def wait(seconds: float) -> bool:
-        starting.ready(SIMULATOR, f"{back} minutes were played, {rate:g} events a second land now")
+        starting.ready(SIMULATOR, f"{back} minutes have landed, {rate:g} events a second land now")
         return parts.stop.wait(seconds)
 
-    starting.begins(SIMULATOR, f"plays {back} minutes")
+    starting.begins(SIMULATOR, f"lets {back} minutes land")
     clock, played = partial(datetime.now, UTC), timedelta(minutes=back)
-    parts.start("simulator", partial(feed, landing, rate=rate, back=played, seed=seed, clock=clock, wait=wait))
+    parts.start(
+        "simulator", partial(simulator.feed, landing, rate=rate, back=played, seed=seed, clock=clock, wait=wait)
+    )
 
 
 @contextmanager

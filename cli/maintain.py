@@ -37,8 +37,8 @@ def maintain(
     from lakehouse.log import newest_version
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         if recover_position:
             from lakehouse.recovery import recover_position as recovered
             from lakehouse.recovery import refuse_known_position

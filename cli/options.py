@@ -21,6 +21,14 @@ LandingOption = Annotated[Path, typer.Option("--landing", help="Directory where 
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Settings file; parity.toml here, if there is one.", metavar="FILE")
 ]
+PipelineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--pipeline",
+        help="What the lake is of: a name under pipelines/, or the folder of your own.",
+        metavar="NAME|DIR",
+    ),
+]
 ResultsOption = Annotated[
     list[str] | None,
     typer.Option("--result", help="A result by its name; may be repeated. All by default.", metavar="NAME"),

@@ -43,8 +43,8 @@ def pin(
     from reconciliation.pins import pin as pinned
 
     with told_errors():
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         Interval(first, to)
         log_version = newest_version(opened)
         side, names = judged(candidate, result, settings)

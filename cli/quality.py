@@ -40,8 +40,8 @@ def quality(
     with told_errors(lake / "logs" / "spark.log"):
         moment = command_clock()()
         name = run_name(f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}" if run is None else run)
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         results = results_from(settings, result, opened)
         known_version(shared_log(opened, results), log_version, option="--log-version")
         from quality.validate import refuse_unknown, validate

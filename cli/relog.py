@@ -14,8 +14,8 @@ def requeue(lake: LakeOption, config: ConfigOption = None) -> None:
     from lakehouse.log import newest_version
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         newest_version(opened)
         from ingestion.requeue import requeue as judge_again
 
@@ -46,8 +46,8 @@ def reingest(
     from lakehouse.log import newest_version, position
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         newest_version(opened)
         from ingestion.reingest import reingest as build_anew
 

@@ -49,8 +49,8 @@ def replay(
     from lakehouse.versions import is_replaying, version_to_replay
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         newest_version(opened)
         [declared] = results_from(settings, [result])
         if as_version is not None and _is_there(opened, replace(declared, version=as_version), settings):
@@ -104,8 +104,8 @@ def compare(
     from lakehouse.lake import open_lake
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         one, other = results_from(settings, [left, right], opened)
         from cli.changes import show_comparison
         from reconciliation.versions import refuse_incomparable, versions_compared
@@ -133,7 +133,7 @@ def versions(
 
     with told_errors():
         opened = open_lake(lake)
-        known = results_from(settings_from(config), None)
+        known = results_from(settings_from(config, opened), None)
         found = [each for result in known for each in described(opened, result.name)]
         if format is Format.json:
             answers.out(json.dumps(found, ensure_ascii=False), highlight=False)
@@ -167,8 +167,8 @@ def retire(
     from lakehouse.versions import refuse_live, remove
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         if "@" not in result:
             raise VersionRefused(f"Name the version to remove: --result {result}@N. `parity versions` lists them.")
         [asked] = results_from(settings, [result], opened)

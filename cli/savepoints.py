@@ -26,8 +26,8 @@ def savepoint(
     from lakehouse.savepoints import remove as remove_savepoint
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         if remove is not None:
             if name is not None or result:
                 raise SavepointRefused("A savepoint is removed as a whole: give --remove NAME alone.")

@@ -18,8 +18,8 @@ def serve(
     from lakehouse.lake import open_lake
 
     with told_errors(lake / "logs" / "serve.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         from serving.server import run
 
         def listening(address: str) -> None:

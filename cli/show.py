@@ -67,8 +67,8 @@ def show(
     from lakehouse.lake import open_lake
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         Interval(first, to)
         from serving.queries import Asked
         from serving.reader import Reader
@@ -98,7 +98,6 @@ def show(
 
 
 def _answer(reader: "Reader", name: str, layer: LayerName, asked: "Asked", *, log_version: int | None) -> "Answer":
-    from lakehouse.control import CONTROLLED
     from serving.control import control_rows, control_subject, is_written_down
 
     computed = reader.subjects.computed(name)
@@ -106,7 +105,7 @@ def _answer(reader: "Reader", name: str, layer: LayerName, asked: "Asked", *, lo
         return reader.rows(reader.subjects.subject(name, layer.value, log_version=log_version), asked)
     subject = control_subject(computed, log_version)
     spark = session_for(computed.lake, reader.settings)
-    known = " and ".join(CONTROLLED)
+    known = " and ".join(computed.lake.pipeline.story.controlled)
     with step(f"Compute legacy {computed.result.id} from the arrivals: the control writes down {known} alone"):
         return reader.rows_of(subject, control_rows(spark, subject), asked)
 

@@ -19,8 +19,8 @@ def status(
     from serving.status import lake_status
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         found = lake_status(opened, results_from(settings, None, opened))
         if format is Format.json:
             answers.out(json.dumps(found, ensure_ascii=False), highlight=False)

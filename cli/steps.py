@@ -1,6 +1,6 @@
 """What a person waits for: each step with its time while it runs, which of how many it is, and when it will be done.
 
-    ⠹ Recompute level_ups in batch … 3 s · step 8 of 23 · about 20 s left of these 13
+    ⠹ Recompute door_counts in batch … 3 s · step 8 of 23 · about 20 s left of these 13
 
 On a terminal the line ticks and gives way to one with a tick mark. Elsewhere that line is all.
 """

@@ -28,8 +28,8 @@ def swap(
     from lakehouse.versions import as_noted, at_number, is_behind_live, make_live, make_previous_live
 
     with told_errors(lake / "logs" / "spark.log" if catch_up else None):
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         if back == (to is not None):
             raise VersionRefused("Say either which version becomes live, with --to N, or --back.")
         [asked] = results_from(settings, [result], opened)

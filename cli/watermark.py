@@ -30,8 +30,8 @@ def lateness(
 
     with told_errors(lake / "logs" / "spark.log"):
         budget = _budget(repair_budget)
-        settings = settings_from(config)
         opened = open_lake(lake)
+        settings = settings_from(config, opened)
         results = results_from(settings, result)
         at = newest_version(opened)
         spark = session_for(opened, settings)

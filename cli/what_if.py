@@ -41,8 +41,8 @@ def what_if(
     from lakehouse.scratch import scratch
 
     with told_errors(lake / "logs" / "spark.log"):
-        settings = settings_from(config, tried=dict(_setting(text) for text in given))
         opened = open_lake(lake)
+        settings = settings_from(config, opened, tried=dict(_setting(text) for text in given))
         known_version(opened, from_version, option="--from-version")
         results = results_from(settings, result)
         from reconciliation.what_if import changed_results

@@ -11,7 +11,7 @@ from typing import Any
 
 from airflow.sdk import Param, Variable
 
-from house import CONTROL, RESULTS
+from house import CHARTED, CONTROL, RESULTS
 
 _OPTIONAL = ["null", "string"]
 _DAY = r"\d{4}-\d\d-\d\d"
@@ -50,7 +50,7 @@ def versions_param(description: str) -> Param:
 
 def one_result_param() -> Param:
     return Param(
-        "team_scores",
+        CHARTED.result,
         type="string",
         title="Result",
         description="The result by its name.",
@@ -103,9 +103,9 @@ def tolerance_param() -> Param:
         None,
         type=["null", "array"],
         title="Tolerance",
-        description="Allowed difference of a value column, one a line, e.g. bubbles=0.5. Nothing else is tolerated.",
+        description=f"Allowed difference of a value column, one a line, e.g. {CHARTED.column}=0.5. Nothing else is tolerated.",
         items={"type": "string", "pattern": "^[a-z][a-z0-9_]*=[0-9]+([.][0-9]+)?$"},
-        allowed="a list of COLUMN=NUMBER, e.g. bubbles=0.5; or nothing",
+        allowed=f"a list of COLUMN=NUMBER, e.g. {CHARTED.column}=0.5; or nothing",
     )
 
 

@@ -15,6 +15,8 @@ from airflow.sdk.exceptions import AirflowSkipException
 from parity_command import PROJECT
 
 sys.path.append(str(PROJECT))  # for what the project says without Spark
+from lakehouse.lake import is_lake, noted_pipeline
+from lakehouse.pipelines import DEFAULT, folder_of, story_of
 from transformations.durations import parse_duration
 
 LAKE = "{{ var.value.parity_lake }}"
@@ -30,8 +32,27 @@ REBUILT = timedelta(hours=12)
 START = datetime(2000, 1, 1, tzinfo=UTC)
 """The floor of event time: a backfill can begin anywhere after it."""
 
+
+def _settings() -> dict[str, Any]:
+    """The settings file that the commands find."""
+    file = PROJECT / "parity.toml"
+    return tomllib.loads(file.read_text()) if file.is_file() else {}
+
+
+def _pipeline() -> Path:
+    """The folder of the lake's pipeline; where there is no lake yet, of the one that it will be of."""
+    lake = Variable.get("parity_lake", default="")
+    if lake and is_lake(Path(lake)):
+        return folder_of(noted_pipeline(Path(lake))["path"])
+    said = os.environ.get("PARITY_PIPELINE__PATH") or _settings().get("pipeline", {}).get("path", DEFAULT)
+    return folder_of(said, base=PROJECT)
+
+
+PIPELINE = _pipeline()
 # A result is a module of this name; importing them would need Spark, which Airflow's environment does not have.
-RESULTS = sorted(file.stem for file in (PROJECT / "transformations" / "results").glob("[a-z]*.py"))
+RESULTS = sorted(file.stem for file in (PIPELINE / "results").glob("[a-z]*.py"))
+CHARTED = story_of(PIPELINE).charted
+"""The result that stands for the others, with a column of it."""
 
 # What an event of an asset says, it says of all that is in it. So batch has an asset for each result, because a run
 # publishes them all; the stream and the verdict have one each, because a run may be about some of them.
@@ -47,9 +68,7 @@ def nightly() -> timedelta:
     Two hours more, because a window over a join of an hour each needs that after the day's end. Whether the day is
     settled then, the mark says and not this clock: it only has to be late enough for an ordinary night.
     """
-    file = PROJECT / "parity.toml"
-    known = tomllib.loads(file.read_text()) if file.is_file() else {}
-    allowed = os.environ.get("PARITY_LATENESS__ALLOWED") or known.get("lateness", {}).get("allowed", "5 minutes")
+    allowed = os.environ.get("PARITY_LATENESS__ALLOWED") or _settings().get("lateness", {}).get("allowed", "5 minutes")
     return (parse_duration(allowed) + timedelta(hours=2, minutes=10)) % timedelta(days=1)
 
 

@@ -33,7 +33,7 @@ DIFFERS, NO_COMPARISON = 1, 2
 VERDICT = "verdict"
 """The XCom of a task that found a difference: what the command's answer comes to."""
 FOUND_IN = "found_in"
-"""The XCom with what the difference is about: versions of results, e.g. team_scores@1."""
+"""The XCom with what the difference is about: versions of results, e.g. my_result@1."""
 LONGEST = 20_000  # characters of an answer that are kept as XCom
 
 _VERDICT = re.compile(r"Verdict: [a-z ]+(?: \((.+)\))?")

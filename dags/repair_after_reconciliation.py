@@ -65,7 +65,7 @@ with DAG(
         ),
         "verdict": text_param("", title="Verdict", description="What it found; filled in by it.", allowed="a text"),
         "result": versions_param(
-            "Which results are repaired, each with the version that was judged, e.g. team_scores@2."
+            "Which results are repaired, each with the version that was judged, e.g. my_result@2."
         ),
         "first": moment_param("From", "First window start, included."),
         "to": moment_param("To", "Last window start, excluded."),

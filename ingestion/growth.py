@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder, Schema
 
-from lakehouse.arrivals import ARRIVALS, SCHEMA
+from lakehouse.arrivals import ARRIVALS, schema
 from lakehouse.delta_table import delta_table
 from lakehouse.errors import LogCannotGrow
 from lakehouse.lake import Lake
@@ -33,22 +33,22 @@ def declared(kinds: Iterable[Kind]) -> Declared:
     }
 
 
-def grow(lake: Lake, kinds: Iterable[Kind]) -> None:
-    """Let the table have a column for every field, or refuse it. The caller holds the table's lock."""
-    kinds, name = tuple(kinds), lake.of_log(ARRIVALS)
+def grow(lake: Lake) -> None:
+    """Let the table have a column for every field of the kinds, or refuse it. The caller holds the table's lock."""
+    kinds, name = lake.pipeline.kinds, lake.of_log(ARRIVALS)
     table = delta_table(lake, name)
     _refuse_other_types(lake, table, kinds)
     noted, wanted = note(lake, name).get(NOTED, {}), declared(kinds)
     if noted != wanted:
         _refuse_what_rows_lack(lake, table, kinds, noted)
-    add_columns(lake, name, Schema.from_arrow(SCHEMA))
+    add_columns(lake, name, Schema.from_arrow(schema(kinds)))
     with edited(lake, name) as content:
         content[NOTED] = wanted
 
 
-def _refuse_other_types(lake: Lake, table: DeltaTable, kinds: Iterable[Kind]) -> None:
+def _refuse_other_types(lake: Lake, table: DeltaTable, kinds: tuple[Kind, ...]) -> None:
     known = {field.name: field.type for field in table.schema().fields}
-    wanted = {field.name: field.type for field in Schema.from_arrow(SCHEMA).fields}
+    wanted = {field.name: field.type for field in Schema.from_arrow(schema(kinds)).fields}
     columns = pa.schema(table.schema())
     for kind in kinds:
         for field in kind.fields:

@@ -12,7 +12,7 @@ happens when the process dies:
 
 import json
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 from ingestion.index import Pending
 from ingestion.index.moment import Name as IndexMoment
 from ingestion.known_ids import known_ids
-from lakehouse.arrivals import ARRIVALS, COUNTED, EVENT_COLUMNS, QUARANTINED, SCHEMA, STATISTICS
+from lakehouse.arrivals import ARRIVALS, COUNTED, QUARANTINED, STATISTICS, event_columns, schema
 from lakehouse.commits import refuse_torn
 from lakehouse.data_file import DataFile
 from lakehouse.delta_table import delta_table
@@ -36,6 +36,7 @@ from lakehouse.lake import Lake
 from lakehouse.locks import exclusive_here
 from lakehouse.log import Position, position
 from transformations.durations import from_millis, to_millis
+from transformations.kind import Kind
 from transformations.lines.sequence import Sequenced, sequence
 
 INGEST = "ingest"
@@ -62,6 +63,7 @@ class Intake:
         self._lake = lake
         self._name = lake.of_log(ARRIVALS)
         self._table = delta_table(lake, self._name)
+        self._schema = schema(lake.pipeline.kinds)
         self._strike = strike or struck_here(lake)
         before = position(lake)
         self._batch = before.batch
@@ -87,8 +89,8 @@ class Intake:
         again stay there. `check` is called when all has been read and nothing is visible.
         """
         self._batch, before = batch, position(self._lake)
-        end, pending = _End(before), Pending(self._index)
-        file = DataFile(Path(self._lake.table(self._name)), SCHEMA, statistics=STATISTICS, counted=COUNTED)
+        end, pending = _End(before, self._lake.pipeline.kinds), Pending(self._index)
+        file = DataFile(Path(self._lake.table(self._name)), self._schema, statistics=STATISTICS, counted=COUNTED)
         try:
             for table in judged:
                 file.write(end.added(table, pending, requeue=requeue))
@@ -128,7 +130,9 @@ class Intake:
                     "holds the lock. Nothing was written. End the other one, and leave the files in its folder of locks alone."
                 )
             self._table.update_incremental()
-            self._table.create_write_transaction(actions, mode="append", schema=SCHEMA, commit_properties=properties)
+            self._table.create_write_transaction(
+                actions, mode="append", schema=self._schema, commit_properties=properties
+            )
         return position(self._lake)
 
     def _index_moment(self, name: IndexMoment) -> None:
@@ -139,8 +143,10 @@ class Intake:
 class _End:
     """The end of the log while a micro-batch is put behind it, and what its commit will say."""
 
-    def __init__(self, before: Position) -> None:
+    def __init__(self, before: Position, kinds: tuple[Kind, ...]) -> None:
         self._before = before
+        self._kinds = kinds
+        self._schema = schema(kinds)
         self._arrivals = before.arrivals
         self._seq = before.seq
         self._mark = None if before.high_water is None else to_millis(before.high_water)
@@ -157,9 +163,9 @@ class _End:
         rows = _without_rejected(found.rows) if requeue else found.rows
         places = pa.array(np.arange(self._arrivals + 1, self._arrivals + 1 + rows.num_rows))
         self._arrivals += rows.num_rows
-        rows = _only_events_have_columns(rows).append_column("arrival", places)
+        rows = _only_events_have_columns(rows, event_columns(self._kinds)).append_column("arrival", places)
         rows = rows.append_column("requeued", pa.repeat(requeue, rows.num_rows))
-        return rows.select(SCHEMA.names).cast(SCHEMA)
+        return rows.select(self._schema.names).cast(self._schema)
 
     def _count(self, found: Sequenced, *, requeue: bool) -> None:
         self._seq, self._mark = found.seq, found.high_water
@@ -200,12 +206,12 @@ def _without_rejected(rows: pa.Table) -> pa.Table:
     return rows.filter(pc.not_equal(rows["fate"], QUARANTINED))
 
 
-def _only_events_have_columns(rows: pa.Table) -> pa.Table:
+def _only_events_have_columns(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Of a quarantined line nothing is believed: what its fields say stays in its bytes."""
     rejected = pc.equal(rows["fate"], QUARANTINED)
     if not pc.any(rejected).as_py():
         return rows
-    for name in EVENT_COLUMNS:
+    for name in columns:
         place = rows.column_names.index(name)
         column = rows[name]
         rows = rows.set_column(place, name, pc.if_else(rejected, pa.scalar(None, column.type), column))

@@ -5,12 +5,11 @@ from datetime import timedelta
 from deltalake import DeltaTable
 
 from ingestion.growth import NOTED, declared, grow
-from lakehouse.arrivals import ARRIVALS, SCHEMA, STATISTICS
+from lakehouse.arrivals import ARRIVALS, STATISTICS, schema
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive_here
 from lakehouse.notes import edited
 from lakehouse.tables import properties
-from transformations.kinds import KINDS
 
 
 def create_arrivals(lake: Lake, *, horizon: timedelta) -> None:
@@ -18,9 +17,9 @@ def create_arrivals(lake: Lake, *, horizon: timedelta) -> None:
     name = lake.of_log(ARRIVALS)
     with exclusive_here(lake.lock_file(name), wait=True):
         if lake.has(name):
-            grow(lake, KINDS)
+            grow(lake)
             return
         told = properties(horizon, append_only=True, statistics=STATISTICS)
-        DeltaTable.create(lake.table(name), SCHEMA, configuration=told)
+        DeltaTable.create(lake.table(name), schema(lake.pipeline.kinds), configuration=told)
         with edited(lake, name) as content:
-            content[NOTED] = declared(KINDS)
+            content[NOTED] = declared(lake.pipeline.kinds)

@@ -15,26 +15,26 @@ from lakehouse.lake import Lake
 from lakehouse.table_files import read_files
 from lakehouse.tables import with_columns
 from transformations.columns import column_type
+from transformations.kind import Kind
 from transformations.kinds import fields
 from transformations.result import Result
 
 CONTROL = "legacy_arrivals"
-CONTROL_SCHEMA = StructType(
-    [
-        StructField("processing_time", TimestampType()),
-        StructField("event_id", StringType()),
-        StructField("kind", StringType()),
-        *(StructField(field.name, column_type(field)) for field in fields().values()),
-        StructField("file", StringType()),
-        StructField("line", LongType()),
-        StructField("batch", LongType()),
-        StructField("written_at", TimestampType()),
-    ]
-)
 
 
-CONTROLLED = ("team_scores", "level_ups")
-"""The results that the control is judged on beside the stream: two show that the judge can fail, and why."""
+def control_schema(kinds: tuple[Kind, ...]) -> StructType:
+    return StructType(
+        [
+            StructField("processing_time", TimestampType()),
+            StructField("event_id", StringType()),
+            StructField("kind", StringType()),
+            *(StructField(field.name, column_type(field)) for field in fields(kinds).values()),
+            StructField("file", StringType()),
+            StructField("line", LongType()),
+            StructField("batch", LongType()),
+            StructField("written_at", TimestampType()),
+        ]
+    )
 
 
 def legacy_name(result: Result) -> str:
@@ -65,7 +65,7 @@ def answer_boundary(lake: Lake, result: Result) -> ControlBoundary:
     name = legacy_name(result)
     for said in commits(lake, name) if lake.has(name) else ():
         return ControlBoundary(said["log_version"], said["version"])
-    known = ", ".join(CONTROLLED)
+    known = ", ".join(lake.pipeline.story.controlled)
     raise NothingToCompare(
         f"The control has written down no answer for {result.id} in {lake.path}. `parity legacy` does it for {known}; any "
         f"other is computed by Spark: `parity show {result.name} --layer legacy`."
@@ -73,7 +73,7 @@ def answer_boundary(lake: Lake, result: Result) -> ControlBoundary:
 
 
 def read_arrivals(spark: SparkSession, lake: Lake, at: ControlBoundary) -> DataFrame:
-    return with_columns(read_files(spark, lake, CONTROL, version=at.table_version), CONTROL_SCHEMA)
+    return with_columns(read_files(spark, lake, CONTROL, version=at.table_version), control_schema(lake.pipeline.kinds))
 
 
 def read_legacy(spark: SparkSession, lake: Lake, result: Result, at: ControlBoundary) -> DataFrame:

@@ -9,6 +9,18 @@ class BadSettings(ParityError):
     """The settings file or an environment variable says something that is not possible."""
 
 
+class BadPipeline(ParityError):
+    """A folder is no pipeline, or declares something that is not possible."""
+
+
+class NoPipeline(BadPipeline):
+    """There is no pipeline where one is said to be."""
+
+
+class PipelineChanged(ParityError):
+    """A lake is of another pipeline than the one that is named."""
+
+
 class NotALake(ParityError):
     """A directory is not a lake, or not yet."""
 

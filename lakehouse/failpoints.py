@@ -1,8 +1,8 @@
 """Places where a fault can be asked for: it strikes this process and its JVM, for real, at a known moment.
 
-    PARITY_FAILPOINT=stream.appended:team_scores:2 parity stream …
+    PARITY_FAILPOINT=stream.appended:door_counts:2 parity stream …
 
-kills the stream of `team_scores` after the sink's commit of micro-batch 2 and before Spark's commit log. Instead of the
+kills the stream of `door_counts` after the sink's commit of micro-batch 2 and before Spark's commit log. Instead of the
 number `*` is any. A word before it says what else is to happen: `stop@…` stops both processes as Ctrl-Z does, `full@…`
 lets every later write fail as on a full disk. `PARITY_FAILPOINT=/path/to/file` names a file that says it, read at every
 place, so that a process that runs for long can be struck later. The demo, the tests and `parity chaos` use it; without

@@ -67,7 +67,7 @@ def current_epoch(
     if begins_anew(lake, result, rebuild=rebuild, run=run):
         return begun_epoch(lake, result, since=lake.since, run=run)
     known = noted(lake, result)["epoch"]
-    code, now = known.get("code"), result_fingerprint(result)
+    code, now = known.get("code"), result_fingerprint(result, lake.pipeline)
     if code not in (None, now):  # older lakes do not name the code
         if not trust_code:
             raise CodeChanged(
@@ -106,7 +106,7 @@ def make_epoch_live(lake: Lake, result: Result, epoch: Epoch) -> None:
         noted_now["epoch"] = {
             "number": epoch.number,
             "app_id": epoch.app_id,
-            "code": result_fingerprint(result),
+            "code": result_fingerprint(result, lake.pipeline),
             "since": epoch.since,
             "history": epoch.history,
             "complete": epoch.complete,

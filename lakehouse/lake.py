@@ -1,8 +1,8 @@
 """The lake: one directory with the log, the tables of each result, the checkpoints and the locks.
 
-LAKE/parity.json                  what makes the directory a lake
+LAKE/parity.json                  what makes the directory a lake, and the pipeline that it is of
 LAKE/tables/arrivals              every landed line and what became of it; the events among them are the log
-LAKE/tables/kappa_team_scores@1   the stream's changelog; batch_…, legacy_arrivals, reconciliations, …
+LAKE/tables/kappa_door_counts@1   the stream's changelog; batch_…, legacy_arrivals, reconciliations, …
 LAKE/landings/00000007.json       which landing files came in micro-batch 7, in order of arrival
 LAKE/savepoints/monday.json       where every stream stood; beside it copies of their checkpoints
 LAKE/quality/docs/index.html      what `parity quality` found; beside it the runs as JSON
@@ -16,10 +16,13 @@ import json
 import os
 import secrets
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lakehouse.errors import NotALake
+from lakehouse.errors import NoPipeline, NotALake, PipelineChanged
+from lakehouse.pipelines import DEFAULT, default_pipeline, pipeline_at
+from transformations.pipeline import Pipeline
 
 MARKER = "parity.json"
 FORMAT = 3
@@ -68,6 +71,18 @@ class Lake:
         """The source of the transformations that rows with this fingerprint were made by."""
         return self.path / "code" / fingerprint
 
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """What the lake is of, as it noted when it was made."""
+        noted = noted_pipeline(self.path)
+        try:
+            return pipeline_at(noted["path"])
+        except NoPipeline:
+            raise NoPipeline(
+                f"{self.path} is a lake of the pipeline {noted['name']}, which is not in {noted['path']} any more. Put it back, "
+                f"or name its folder once: `parity ingest --lake {self.path} --landing DIR --pipeline FOLDER`."
+            ) from None
+
     @property
     def ids(self) -> Path:
         """The index of the ids that the log has: a cache, which is nobody's truth."""
@@ -98,6 +113,10 @@ def marker(lake: Lake) -> Marker:
     return Marker(said["id"], bytes.fromhex(said["hash_key"]))
 
 
+def is_lake(path: Path) -> bool:
+    return (path / MARKER).is_file()
+
+
 def open_lake(path: Path) -> Lake:
     """The lake at `path`, which has to be one."""
     if not path.exists():
@@ -118,8 +137,11 @@ def open_lake(path: Path) -> Lake:
     return Lake(path.resolve())
 
 
-def create_lake(path: Path) -> Lake:
-    """The lake at `path`, made if the directory is empty or not there; a directory of something else is left alone."""
+def create_lake(path: Path, pipeline: Pipeline | None = None) -> Lake:
+    """The lake at `path`, made if the directory is empty or not there; a directory of something else is left alone.
+
+    A lake that is made notes its pipeline (none: the default one). One that is there keeps its own, and another is refused.
+    """
     if path.exists() and not path.is_dir():
         raise NotALake(f"{path} is a file; a lake is a directory.")
     if not (path / MARKER).exists():
@@ -128,10 +150,48 @@ def create_lake(path: Path) -> Lake:
                 f"{path} is not empty and not a lake, so nothing is written into it. Name a new or empty directory."
             )
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_json(path / MARKER, {"format": FORMAT, "id": secrets.token_hex(8), "hash_key": secrets.token_hex(16)})
+        own = {"id": secrets.token_hex(8), "hash_key": secrets.token_hex(16)}
+        write_json(path / MARKER, {"format": FORMAT, "pipeline": _note(pipeline or default_pipeline()), **own})
     for part in ("tables", "checkpoints", "results", "locks", "code", "logs", "landings"):
         (path / part).mkdir(mode=0o700, exist_ok=True)
-    return open_lake(path)
+    made = open_lake(path)
+    if pipeline is None:
+        return made
+    if _has_moved(made, pipeline):
+        said = json.loads((path / MARKER).read_text())
+        write_json(path / MARKER, {**said, "pipeline": _note(pipeline)})
+    refuse_other_pipeline(made, pipeline)
+    return made
+
+
+def _note(pipeline: Pipeline) -> dict[str, str]:
+    return {"name": pipeline.name, "path": pipeline.path}
+
+
+def noted_pipeline(path: Path) -> dict[str, str]:
+    """What the lake at a path notes of its pipeline, its `name` and its `path`; older lakes note none."""
+    noted: dict[str, str] = json.loads((path / MARKER).read_text()).get("pipeline", {"name": DEFAULT, "path": DEFAULT})
+    return noted
+
+
+def _has_moved(lake: Lake, pipeline: Pipeline) -> bool:
+    """Whether the lake's pipeline is not where it was, and one of its name is named."""
+    noted = noted_pipeline(lake.path)
+    try:
+        pipeline_at(noted["path"])
+    except NoPipeline:
+        return noted["name"] == pipeline.name
+    return False
+
+
+def refuse_other_pipeline(lake: Lake, pipeline: Pipeline) -> None:
+    """Refuse a pipeline that is not the lake's own."""
+    own = lake.pipeline
+    if pipeline.folder != own.folder:
+        raise PipelineChanged(
+            f"{lake.path} is a lake of the pipeline {own.path}, and {pipeline.path} is named. Nothing was written. Leave it out "
+            "(--pipeline, PARITY_PIPELINE__PATH and [pipeline] in the settings), or name another lake."
+        )
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:

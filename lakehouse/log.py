@@ -15,12 +15,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from lakehouse.arrivals import (
     ARRIVALS,
     DUPLICATE,
-    DUPLICATE_COLUMNS,
     EVENT,
-    LOG_COLUMNS,
+    OF_NO_COPY,
+    OF_NO_EVENT,
     QUARANTINE_COLUMNS,
     QUARANTINED,
-    SCHEMA,
+    schema,
 )
 from lakehouse.carrying import said_at
 from lakehouse.commits import additions, commits, is_cleaned, lasting
@@ -82,13 +82,13 @@ def arrivals_at(spark: SparkSession, lake: Lake, version: int, *, whole: bool = 
     """
     table = lake.of_log(ARRIVALS)
     kept = lasting(lake, table, version)
-    rows = as_declared((read_files if whole else read_table)(spark, lake, table, version=kept))
+    rows = as_declared(lake, (read_files if whole else read_table)(spark, lake, table, version=kept))
     return rows if kept == version else rows.where(F.col("arrival") <= position(lake, version).arrivals)
 
 
-def as_declared(arrivals: DataFrame) -> DataFrame:
+def as_declared(lake: Lake, arrivals: DataFrame) -> DataFrame:
     """Rows of a log that may be older than a kind, with all the columns that are declared now."""
-    return with_columns(arrivals, from_arrow_schema(SCHEMA))
+    return with_columns(arrivals, from_arrow_schema(schema(lake.pipeline.kinds)))
 
 
 def log_at(spark: SparkSession, lake: Lake, version: int, *, whole: bool = False) -> DataFrame:
@@ -99,12 +99,13 @@ def log_at(spark: SparkSession, lake: Lake, version: int, *, whole: bool = False
 
 def events(arrivals: DataFrame) -> DataFrame:
     """The log among arrivals, read or streamed. Predicates may move below a watermark, which follows the events alone."""
-    return arrivals.where(F.col("fate") == EVENT).select(*LOG_COLUMNS)
+    return arrivals.where(F.col("fate") == EVENT).drop(*OF_NO_EVENT)
 
 
 def duplicates_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:
     """The copies of events that had arrived when the log had this version."""
-    return arrivals_at(spark, lake, version, whole=True).where(F.col("fate") == DUPLICATE).select(*DUPLICATE_COLUMNS)
+    rows = arrivals_at(spark, lake, version, whole=True)
+    return rows.where(F.col("fate") == DUPLICATE).drop(*OF_NO_EVENT, *OF_NO_COPY)
 
 
 def quarantine_at(spark: SparkSession, lake: Lake, version: int) -> DataFrame:

@@ -20,8 +20,9 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
-from lakehouse.arrivals import ARRIVALS, SCHEMA
+from lakehouse.arrivals import ARRIVALS, schema
 from lakehouse.delta_table import delta_table
 from lakehouse.lake import Lake
 from lakehouse.log import events, position
@@ -50,7 +51,8 @@ class LogFiles:
         least = max(0 if after is None else position(self.lake, after).seq, self._skipped())
         most = position(self.lake, version).seq
         files = self._files(least, most, first, last)
-        rows = spark.read.schema(from_arrow_schema(SCHEMA)).parquet(*files) if files else _none(spark)
+        columns = from_arrow_schema(schema(self.lake.pipeline.kinds))
+        rows = spark.read.schema(columns).parquet(*files) if files else _none(spark, columns)
         rows = events(rows).where((F.col("seq") > least) & (F.col("seq") <= most))
         if first is not None:
             rows = rows.where(F.col("event_time") >= F.lit(first))
@@ -90,6 +92,5 @@ def _or_unknown(known: pa.Table, compare: Callable[[Any, Any], Any], name: str, 
     return pc.fill_null(compare(known[name], bound), True).combine_chunks()
 
 
-def _none(spark: SparkSession) -> DataFrame:
-    schema = from_arrow_schema(SCHEMA)
-    return spark.range(0).select(*(F.lit(None).cast(each.dataType).alias(each.name) for each in schema))
+def _none(spark: SparkSession, columns: StructType) -> DataFrame:
+    return spark.range(0).select(*(F.lit(None).cast(each.dataType).alias(each.name) for each in columns))

@@ -27,7 +27,6 @@ from lakehouse.needs import anchors, readers_behind
 from lakehouse.settings import Settings
 from lakehouse.terms import at_log
 from lakehouse.versions import as_noted, is_replaying, numbers
-from transformations.catalogue import catalogue
 from transformations.result import Result
 
 
@@ -56,7 +55,11 @@ def maintain(spark: SparkSession, lake: Lake, settings: Settings) -> Iterator[Up
 
 
 def _versions(lake: Lake) -> list[Result]:
-    return [replace(each, version=number) for each in catalogue().values() for number in numbers(lake, each.name)]
+    return [
+        replace(each, version=number)
+        for each in lake.pipeline.catalogue().values()
+        for number in numbers(lake, each.name)
+    ]
 
 
 def _version_kept(session: SparkSession, lake: Lake, result: Result, settings: Settings) -> Iterator[Upkeep]:

@@ -13,7 +13,6 @@ from lakehouse.log import position
 from lakehouse.savepoints import savepoints
 from lakehouse.terms import at_log
 from lakehouse.versions import consumed, is_replaying, live_number, numbers
-from transformations.catalogue import catalogue
 from transformations.result import Result
 
 
@@ -60,7 +59,7 @@ def _control(lake: Lake) -> list[ControlBoundary]:
 
 
 def _versions(lake: Lake) -> Iterator[Result]:
-    for name, declared in catalogue().items():
+    for name, declared in lake.pipeline.catalogue().items():
         yield from (replace(declared, version=number) for number in numbers(lake, name))
 
 

@@ -1,7 +1,7 @@
 """The lake's notes: small JSON files that are replaced as a whole, each edited by one process at a time.
 
-    LAKE/results/team_scores@2.json   what version 2 is computed with, and its epoch
-    LAKE/results/team_scores.json     which version is live
+    LAKE/results/door_counts@2.json   what version 2 is computed with, and its epoch
+    LAKE/results/door_counts.json     which version is live
 
 A stream, a recompute and a swap may want to change the same note at once. Python writes these files, so Python holds the
 lock; the operating system frees it when the process dies.

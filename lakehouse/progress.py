@@ -1,6 +1,6 @@
 """What the micro-batches of each streaming query took since it was started, kept in the lake for whoever watches it.
 
-LAKE/progress/team_scores@1.json    replaced as a whole by the process that runs the query; `parity serve` reads it
+LAKE/progress/door_counts@1.json    replaced as a whole by the process that runs the query; `parity serve` reads it
 """
 
 import json

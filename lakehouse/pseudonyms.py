@@ -39,6 +39,6 @@ def lake_key(lake: Lake) -> bytes:
 def derived_key(key: bytes, purpose: str) -> bytes:
     """A key for one purpose beside pseudonyms.
 
-    Not by HMAC-SHA-256: the pseudonym of a player who is called like the purpose would be half of it.
+    Not by HMAC-SHA-256: the pseudonym of a person who is called like the purpose would be half of it.
     """
     return blake2b(purpose.encode(), key=key, digest_size=KEY_BYTES).digest()

@@ -45,7 +45,7 @@ class Run:
 
     job: Job
     results: list[str]
-    """The results that it computed, each with its version (`team_scores@2`); none for what serves them all."""
+    """The results that it computed, each with its version (`door_counts@2`); none for what serves them all."""
     started_at: str
     outcome: Outcome = "ended"
     """Without an end it was killed, or is still at work."""

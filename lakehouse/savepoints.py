@@ -4,7 +4,7 @@
     parity stream --lake LAKE --from-savepoint monday
 
 LAKE/savepoints/monday.json            the version of the log, and of each stream its epoch and its last micro-batch
-LAKE/savepoints/monday/team_scores@1   a copy of its checkpoint: the positions and the state of the engine
+LAKE/savepoints/monday/door_counts@1   a copy of its checkpoint: the positions and the state of the engine
 
 The rows of the streams are not copied: their tables only grow, and the savepoint names a version of each. How a stream
 starts from a savepoint is the speed layer's matter, in `speed_layer/restore.py`.
@@ -28,7 +28,6 @@ from lakehouse.lake import Lake, write_json
 from lakehouse.locks import exclusive
 from lakehouse.log import newest_version
 from lakehouse.versions import consumed, is_replaying, numbers
-from transformations.catalogue import catalogue
 from transformations.durations import iso
 from transformations.result import Result
 
@@ -89,9 +88,8 @@ def refuse_savepoint(lake: Lake, name: str, results: Sequence[Result]) -> None:
 
 def streams_of(lake: Lake) -> list[Result]:
     """Every version of every result whose stream has written something, or is being replayed."""
-    versions = (
-        replace(result, version=number) for result in catalogue().values() for number in numbers(lake, result.name)
-    )
+    declared = lake.pipeline.catalogue().values()
+    versions = (replace(result, version=number) for result in declared for number in numbers(lake, result.name))
     return [each for each in versions if consumed(lake, each) is not None or is_replaying(lake, each)]
 
 

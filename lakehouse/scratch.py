@@ -14,7 +14,7 @@ from lakehouse.lake import Lake, create_lake
 def scratch(lake: Lake) -> Iterator[Lake]:
     """The lake as it is now, to compute other versions in. What is written goes with the directory at the end."""
     with tempfile.TemporaryDirectory(prefix="parity-scratch-") as directory:
-        made = create_lake(Path(directory) / "lake")
+        made = create_lake(Path(directory) / "lake", lake.pipeline)
         for name in lake.tables():
             Path(made.table(name)).symlink_to(lake.table(name))
         shutil.copytree(lake.path / "results", made.path / "results", dirs_exist_ok=True)

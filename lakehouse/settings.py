@@ -1,7 +1,7 @@
 """Every setting, from `parity.toml` and `PARITY_…` environment variables, with a default for what they leave out."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from inspect import signature
 from pathlib import Path
@@ -14,24 +14,32 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    PlainValidator,
     ValidationError,
+    ValidationInfo,
     create_model,
 )
+from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
 from lakehouse.errors import BadSettings
-from transformations.catalogue import RESULTS
+from lakehouse.lake import Lake, refuse_other_pipeline
+from lakehouse.pipelines import DEFAULT, folder_of, pipeline_at
 from transformations.durations import parse_duration, written
+from transformations.pipeline import Pipeline
 from transformations.result import Result
 from transformations.windows import Tumbling
 
 PREFIX = "PARITY_"
+_INSIDE = "inside"
+"""The type of an error that stands for those of a section, which the pipeline decides about."""
 
 
 def _duration(value: object) -> timedelta:
@@ -57,13 +65,6 @@ def _takes_late(result: Result) -> bool:
     return result.way == "engine" and result.window.takes_late
 
 
-def _holding(name: str) -> str:
-    known = [each for each, declare in RESULTS.items() if _takes_late(declare())]
-    if name not in known:
-        raise ValueError(f"only windows aligned in time are held, those of {', '.join(known)}")
-    return name
-
-
 Duration = Annotated[timedelta, BeforeValidator(_duration), PlainSerializer(written)]
 Size = Annotated[timedelta, BeforeValidator(_duration), AfterValidator(_positive), PlainSerializer(written)]
 Moment = Annotated[datetime, AfterValidator(_utc)]
@@ -79,7 +80,7 @@ class Lateness(Section):
     allowed: Duration = timedelta(minutes=5)
     policy: Literal["correct", "drop"] = "correct"
     hold: Duration = timedelta(hours=12)
-    holds: dict[Annotated[str, AfterValidator(_holding)], Duration] = {}
+    holds: dict[str, Duration] = {}
 
     def hold_of(self, result: Result) -> timedelta | None:
         """How long behind the mark the engine holds a window of the result, and counts late rows in it.
@@ -97,19 +98,42 @@ class Lateness(Section):
         return self.allowed if self.policy == "drop" else None
 
 
-def _windows() -> type[Section]:
+def windows_of(pipeline: Pipeline) -> type[Section]:
     """A section a result, with the durations that its declaration takes."""
 
     def section(name: str, declare: Callable[..., Result]) -> type[Section]:
         durations: dict[str, Any] = {each.name: (Size, each.default) for each in signature(declare).parameters.values()}
         return create_model(name, __base__=Section, **durations)
 
-    sections = {name: section(name, declare) for name, declare in RESULTS.items()}
+    sections = {name: section(name, declare) for name, declare in pipeline.declared.items()}
     fields: dict[str, Any] = {name: (section, section()) for name, section in sections.items()}
     return create_model("Windows", __base__=Section, **fields)
 
 
-Windows = _windows()
+def _pipeline(value: object) -> Pipeline:
+    """What the section `[pipeline]` names. Its path is the one setting there."""
+    if not isinstance(value, dict) or set(value) - {"path"}:
+        raise ValueError("there is one setting here: path, a name or a directory")
+    path = value.get("path", DEFAULT)
+    if not isinstance(path, str):
+        raise ValueError("its path is a text: a name or a directory")
+    return pipeline_at(path)
+
+
+def _named(pipeline: Pipeline) -> dict[str, str]:
+    return {"path": pipeline.path}
+
+
+def _windows(value: Any, info: ValidationInfo) -> dict[str, dict[str, timedelta]]:
+    """The durations of the pipeline's results, each with the default of its declaration."""
+    if "pipeline" not in info.data:  # what is wrong with it is told already
+        return {}
+    windows = windows_of(info.data["pipeline"])
+    try:
+        found = windows.model_validate(value)
+    except ValidationError as error:
+        raise PydanticCustomError(_INSIDE, "", {"errors": error.errors(), "section": windows}) from None
+    return {name: dict(section) for name, section in found}
 
 
 class ClockTolerances(Section):
@@ -175,8 +199,9 @@ class Settings(BaseSettings):
         nested_model_default_partial_update=True,
     )
 
+    pipeline: Annotated[Pipeline, PlainValidator(_pipeline), PlainSerializer(_named)] = Field({}, validate_default=True)
     lateness: Lateness = Lateness()
-    windows: Windows = Windows()  # type: ignore[valid-type]
+    windows: Annotated[dict[str, dict[str, timedelta]], BeforeValidator(_windows)] = Field({}, validate_default=True)
     clock: ClockTolerances = ClockTolerances()
     reconciliation: Reconciliation = Reconciliation()
     retention: Retention = Retention()
@@ -189,13 +214,29 @@ class Settings(BaseSettings):
 
     @property
     def windows_by_result(self) -> dict[str, dict[str, timedelta]]:
-        return {name: dict(getattr(self.windows, name)) for name in RESULTS}
+        return self.windows
 
 
-def load_settings(file: Path | None = None, *, tried: Mapping[str, str] | None = None) -> Settings:
+class _File(TomlConfigSettingsSource):
+    """A settings file. A directory that it names is relative to it."""
+
+    def __call__(self) -> dict[str, Any]:
+        said = super().__call__()
+        section = said.get("pipeline")
+        if isinstance(section, dict) and isinstance(section.get("path"), str):
+            assert isinstance(self.toml_file_path, Path)
+            folder = folder_of(section["path"], base=self.toml_file_path.resolve().parent)
+            said = {**said, "pipeline": {**section, "path": str(folder)}}
+        return said
+
+
+def load_settings(
+    file: Path | None = None, *, tried: Mapping[str, str] | None = None, lake: Lake | None = None
+) -> Settings:
     """The settings of `file` (none: the defaults), each overridden by its environment variable, and that by `tried`.
 
-    `tried` names single settings: {"windows.team_scores.size": "5 minutes"}.
+    `tried` names single settings: {"lateness.allowed": "5 minutes"}. For a `lake` its own pipeline counts, and another is
+    refused.
     """
     if file is not None and not file.is_file():
         raise BadSettings(f"There is no settings file {file}. Name an existing one with --config, or leave it out.")
@@ -210,24 +251,40 @@ def load_settings(file: Path | None = None, *, tried: Mapping[str, str] | None =
             *_: PydanticBaseSettingsSource,
             **__: PydanticBaseSettingsSource,
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            from_file = TomlConfigSettingsSource(settings_cls, toml_file=file)
-            return init_settings, EnvSettingsSource(settings_cls), from_file
+            own = {} if lake is None else {"pipeline": {"path": lake.pipeline.path}}
+            return (
+                init_settings,
+                EnvSettingsSource(settings_cls),
+                _File(settings_cls, toml_file=file),
+                InitSettingsSource(settings_cls, init_kwargs=own),
+            )
 
     try:
         found = FromFile(**_nested(tried or {}))
     except ValidationError as error:
-        complaints = "\n".join(f"  {_complaint(detail)}" for detail in error.errors())
+        complaints = "\n".join(f"  {_complaint(*detail)}" for detail in _details(error.errors(), Settings))
         raise BadSettings(f"The settings cannot be used ({file or 'environment'}):\n{complaints}") from None
     except ValueError as error:  # the file is not TOML, or a variable not what its section needs
         raise BadSettings(f"The settings cannot be read ({file or 'environment'}): {error}") from None
+    if lake is not None:
+        refuse_other_pipeline(lake, found.pipeline)
+    for complaint in _disagreeing(found):
+        raise BadSettings(f"The settings cannot be used ({file or 'environment'}):\n  {complaint}")
+    return found
+
+
+def _disagreeing(found: Settings) -> Iterator[str]:
+    """What is possible alone, but not beside the rest or in this pipeline."""
+    results = {}
     for name, durations in found.windows_by_result.items():
         try:
-            RESULTS[name](**durations)
-        except ValueError as error:  # each duration is possible, but not beside the others
-            raise BadSettings(
-                f"The settings cannot be used ({file or 'environment'}):\n  windows.{name}: {error}"
-            ) from None
-    return found
+            results[name] = found.pipeline.declared[name](**durations)
+        except ValueError as error:
+            yield f"windows.{name}: {error}"
+    known = [name for name, result in results.items() if _takes_late(result)]
+    for name in found.lateness.holds:
+        if name not in known:
+            yield f"lateness.holds.{name}: only windows aligned in time are held, those of {', '.join(known)}"
 
 
 def _nested(tried: Mapping[str, str]) -> dict[str, Any]:
@@ -242,18 +299,26 @@ def _nested(tried: Mapping[str, str]) -> dict[str, Any]:
     return sections
 
 
-def _complaint(detail: Any) -> str:
-    where = ".".join(str(part) for part in detail["loc"])
+def _details(errors: Sequence[Any], section: type[BaseModel], above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Each complaint with the sections that it is within, and those of which the innermost one is a part."""
+    for detail in errors:
+        if detail["type"] == _INSIDE:
+            yield from _details(detail["ctx"]["errors"], detail["ctx"]["section"], (*above, *detail["loc"]))
+        else:
+            yield above, section, detail
+
+
+def _complaint(above: tuple[Any, ...], section: type[BaseModel], detail: Any) -> str:
+    where = ".".join(str(part) for part in (*above, *detail["loc"]))
     if detail["type"] == "extra_forbidden":
-        return f"{where}: there is no such setting. {_known(detail['loc'])}"
+        return f"{where}: there is no such setting. {_known(section, detail['loc'])}"
     if where in SECRETS:
         return f"{where}: give 16 or more printable characters without a blank, or none. What was given is not shown."
     said = str(detail["msg"]).removeprefix("Value error, ")
     return f"{where} = {detail['input']!r}: {said}"
 
 
-def _known(location: tuple[Any, ...]) -> str:
-    section: type[BaseModel] = Settings
+def _known(section: type[BaseModel], location: tuple[Any, ...]) -> str:
     for part in location[:-1]:
         inner = section.model_fields[str(part)].annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):

@@ -47,7 +47,7 @@ def refuse_other_settings(lake: Lake, result: Result, settings: Settings) -> Non
 def is_computed_so(lake: Lake, result: Result, settings: Settings) -> bool:
     """Whether a version is there, begun by this code with these settings: who asks for it to be computed has it already."""
     code = noted(lake, result).get("epoch", {}).get("code")
-    return code == result_fingerprint(result) and _known_settings(lake, result) == given_settings(
+    return code == result_fingerprint(result, lake.pipeline) and _known_settings(lake, result) == given_settings(
         lake, result, settings
     )
 

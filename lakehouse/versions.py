@@ -4,10 +4,10 @@ A version is one code with one set of settings; its tables, checkpoint and trans
 computed beside the live one, and a swap makes it live. What is live stands in one small file that is replaced as a
 whole: a reader sees the old version or the new one.
 
-    LAKE/results/team_scores.json        {"live": 2, "before": 1, "forced": null, "swaps": [[1772359200000, 2]]}: which is live,
+    LAKE/results/door_counts.json        {"live": 2, "before": 1, "forced": null, "swaps": [[1772359200000, 2]]}: which is live,
                                          and since when; as long as nothing was swapped, 1 is live
-    LAKE/results/team_scores@2.json      what version 2 is computed with, and its epoch
-    LAKE/results/team_scores@1.retired   the same of a version that is gone: its number is not given again
+    LAKE/results/door_counts@2.json      what version 2 is computed with, and its epoch
+    LAKE/results/door_counts@1.retired   the same of a version that is gone: its number is not given again
 """
 
 import shutil
@@ -27,7 +27,6 @@ from lakehouse.reach import Reach, reach
 from lakehouse.reach import consumed as consumed
 from lakehouse.settings import Lateness, Settings
 from lakehouse.terms import at_log
-from transformations.catalogue import catalogue
 from transformations.durations import parse_duration, to_millis
 from transformations.result import Result, Way
 
@@ -85,7 +84,7 @@ def as_noted(lake: Lake, result: Result, settings: Settings) -> tuple[Result, Se
         for name, value in given.items()
         if name.startswith("window_")
     }
-    declared = catalogue({result.name: windows})[result.name]
+    declared = lake.pipeline.catalogue({result.name: windows})[result.name]
     lateness = {"allowed": given["allowed_lateness"], "policy": given["policy"]}
     if "hold" in given:
         lateness["hold"] = given["hold"]
@@ -227,7 +226,7 @@ def described(lake: Lake, name: str) -> list[dict[str, Any]]:
 
 
 def _described(lake: Lake, name: str, number: int, *, live: int) -> dict[str, Any]:
-    result = replace(catalogue()[name], version=number)
+    result = replace(lake.pipeline.catalogue()[name], version=number)
     reached, known = consumed(lake, result), noted(lake, result)
     newest = newest_version(at_log(lake, result))
     state = "live" if number == live else "replaying" if is_replaying(lake, result) else "beside"

@@ -40,12 +40,11 @@ from ingestion.ingest import ingest
 from lakehouse.lake import create_lake
 from lakehouse.session import spark_session
 from lakehouse.settings import load_settings
+from pipelines.game.results.level_ups import GOAL
 from reconciliation.words import count, listed
 from serving.reader import Reader
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
-from transformations.results.level_ups import GOAL
 
 TEAM, PLAYERS = "blue", ("alice", "bob", "carol", "dave")
 MINUTE = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
@@ -140,7 +139,7 @@ assert in_the_minute - delayed < GOAL, "without the late ones it is no level-up"
 
 # %%
 settings = load_settings(tried={"ingestion.files_per_batch": "1", "stream.commits_per_batch": "1"})
-declared = catalogue(settings.windows_by_result)
+declared = settings.pipeline.catalogue(settings.windows_by_result)
 results = [declared[name] for name in ("team_scores", "level_ups")]
 scratch = TemporaryDirectory(prefix="parity-subway-")
 CUTS = [MINUTE + timedelta(seconds=seconds) for seconds in (30, 50, 450, 900)]

@@ -47,10 +47,9 @@ from reconciliation.costs import LayerCost, layer_costs
 from reconciliation.prices import beside, expense, saving
 from reconciliation.words import count, seconds, share, size
 from serving.reader import Reader
-from simulator import simulate
+from simulator.game import simulate
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 # %% [markdown]
 # ## How large
@@ -66,7 +65,7 @@ FILES_A_DAY = 4 * MICRO_BATCHES_A_DAY
 # %%
 tried = {"ingestion.files_per_batch": str(FILES_A_DAY // MICRO_BATCHES_A_DAY), "stream.commits_per_batch": "1"}
 settings, at_once = load_settings(tried=tried), load_settings()
-result = catalogue(settings.windows_by_result)["team_scores"]
+result = settings.pipeline.catalogue(settings.windows_by_result)["team_scores"]
 scratch = TemporaryDirectory(prefix="parity-costs-")
 root = Path(scratch.name)
 spark = spark_session(settings.spark, log_file=root / "spark.log")

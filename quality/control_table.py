@@ -7,14 +7,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.commits import commits
-from lakehouse.control import CONTROL, CONTROL_SCHEMA
+from lakehouse.control import CONTROL, control_schema
 from lakehouse.lake import Lake
 from lakehouse.log import log_at, position
 from lakehouse.tables import read_table
 from quality.pins import Pin
 from quality.rules import Columns, Figure, NoRow, Rule, given, known, not_after
 from quality.subjects import Absent, Subject
-from transformations.kinds import KINDS
 
 SHOWS = ("event_id", "kind", "file", "line", "batch")
 
@@ -31,7 +30,7 @@ def control_subjects(spark: SparkSession, at: Pin) -> Iterator[Subject | Absent]
     yield Subject(
         CONTROL,
         found["version"],
-        CONTROL_SCHEMA,
+        control_schema(lake.pipeline.kinds),
         read=partial(read_table, spark, lake, CONTROL, version=found["version"]),
         prepare=partial(_with_known, spark, lake, version),
         rules=partial(_rules, at, version),
@@ -46,12 +45,13 @@ def _with_known(spark: SparkSession, lake: Lake, version: int, arrivals: DataFra
 
 
 def _rules(at: Pin, version: int) -> list[Rule]:
+    kinds = at.lake.pipeline.kinds
     then = position(at.lake, version)
     arrived = then.seq + then.duplicates
     return [
-        Columns(CONTROL_SCHEMA),
+        Columns(control_schema(kinds)),
         given(("processing_time", "event_id", "kind", "file", "line", "batch", "written_at"), SHOWS),
-        known("kind", (kind.name for kind in KINDS), SHOWS),
+        known("kind", (kind.name for kind in kinds), SHOWS),
         NoRow(
             "arrivals are of the log",
             f"Each arrival is of an event that the log has at version {version}.",

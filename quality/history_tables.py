@@ -14,7 +14,6 @@ from lakehouse.verdicts import DIFFERENCES, HISTORY_LOCK, RECONCILIATIONS, SCHEM
 from quality.pins import Pin
 from quality.rules import Columns, NoRow, Rule, copies, given, known, not_after, unique
 from quality.subjects import Absent, Subject
-from transformations.catalogue import RESULTS
 
 History = Callable[[str], DataFrame]
 """A table of the history by its name, at its pinned version."""
@@ -87,7 +86,7 @@ def _reconciliation_rules(at: Pin) -> list[Rule]:
         Columns(_schema(RECONCILIATIONS)),
         given((*VERDICT, "at", "candidate", "policy", "log_version", "status", *COUNTS), VERDICT),
         unique(VERDICT),
-        known("result", RESULTS, VERDICT),
+        known("result", at.lake.pipeline.declared, VERDICT),
         known("candidate", ("kappa", "legacy"), VERDICT),
         known("policy", ("correct", "drop"), VERDICT),
         known("status", STATUSES, VERDICT),

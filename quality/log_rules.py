@@ -7,35 +7,40 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from lakehouse.arrivals import (
+    ARRIVALS,
     DUPLICATE,
-    DUPLICATE_COLUMNS,
+    DUPLICATES,
     EVENT,
-    EVENT_COLUMNS,
-    LOG_COLUMNS,
-    QUARANTINE_COLUMNS,
+    EVENTS,
+    QUARANTINE,
     QUARANTINED,
-    SCHEMA,
+    columns_of,
+    event_columns,
+    schema,
 )
 from quality.pins import Pin
 from quality.rules import Columns, Figure, NoRow, Rule, at, equals, given, known, not_after, unique
 from transformations.durations import iso, milliseconds, to_millis, written
-from transformations.kinds import KINDS, declaring, fields
+from transformations.kind import Kind
+from transformations.kinds import declaring, fields
 
 ORIGIN = ("batch", "file", "line")
 PLACE = ("seq", "event_id", "kind")
 ALWAYS = ("seq", "event_time", "high_water", "occurred_at", "event_id", "kind", "ingested_at", "fingerprint", "raw")
 
 
-def schema_of(columns: Sequence[str]) -> StructType:
-    """Columns of the arrivals as Spark knows them."""
-    return from_arrow_schema(pa.schema([SCHEMA.field(name) for name in columns]))
+def schema_of(name: str, kinds: tuple[Kind, ...]) -> StructType:
+    """The columns of the arrivals, or of those of one fate, as Spark knows them."""
+    whole = schema(kinds)
+    shown = whole.names if name == ARRIVALS else columns_of(name, kinds)
+    return from_arrow_schema(pa.schema([whole.field(each) for each in shown]))
 
 
 def arrival_rules(pin: Pin) -> list[Rule]:
-    shows = ("arrival", "fate", *ORIGIN)
-    filled = " or ".join(f"{name} is not null" for name in EVENT_COLUMNS)
+    shows, kinds = ("arrival", "fate", *ORIGIN), pin.lake.pipeline.kinds
+    filled = " or ".join(f"{name} is not null" for name in event_columns(kinds))
     return [
-        Columns(schema_of(SCHEMA.names)),
+        Columns(schema_of(ARRIVALS, kinds)),
         given(("arrival", "fate", "requeued", "ingested_at", "fingerprint", "raw", *ORIGIN), shows),
         known("fate", (EVENT, DUPLICATE, QUARANTINED), shows),
         NoRow(
@@ -62,15 +67,16 @@ def arrival_rules(pin: Pin) -> list[Rule]:
 
 def event_rules(pin: Pin) -> list[Rule]:
     bounds, clock, allowed = pin.settings.quality, pin.settings.clock, pin.settings.lateness.allowed
+    kinds = pin.lake.pipeline.kinds
     late = f"unix_millis(event_time) <= unix_millis(high_water) - {milliseconds(allowed)}"
     future = f"unix_millis(least(received_at, ingested_at)) + {milliseconds(clock.future)}"
     return [
-        Columns(schema_of(LOG_COLUMNS)),
+        Columns(schema_of(EVENTS, kinds)),
         given((*ALWAYS, *ORIGIN), PLACE),
         unique(["event_id"]),
-        known("kind", (kind.name for kind in KINDS), PLACE),
-        *_required(),
-        _own_fields(),
+        known("kind", (kind.name for kind in kinds), PLACE),
+        *_required(kinds),
+        _own_fields(kinds),
         NoRow(
             "places have no gap",
             "seq counts the events from 1 on, without a gap and without a place that is taken twice.",
@@ -135,7 +141,7 @@ def event_rules(pin: Pin) -> list[Rule]:
 def duplicate_rules(pin: Pin) -> list[Rule]:
     shows = ("event_id", *ORIGIN)
     rules: list[Rule] = [
-        Columns(schema_of(DUPLICATE_COLUMNS)),
+        Columns(schema_of(DUPLICATES, pin.lake.pipeline.kinds)),
         given(("event_id", "kind", "occurred_at", "ingested_at", "raw", *ORIGIN), shows),
         unique(ORIGIN),
         NoRow("copies have an original", "Each copy has an event of the log with its id.", "_same is null", shows),
@@ -155,7 +161,7 @@ def quarantine_rules(pin: Pin) -> list[Rule]:
     shows = ("reason", *ORIGIN)
     waiting = "coalesce(sum(if(_waiting, 1, 0)), 0)"
     rules: list[Rule] = [
-        Columns(schema_of(QUARANTINE_COLUMNS)),
+        Columns(schema_of(QUARANTINE, pin.lake.pipeline.kinds)),
         given(("reason", "ingested_at", "raw", *ORIGIN), shows),
         unique(ORIGIN),
         NoRow("reasons are said", "Each line has a reason in words.", "trim(reason) = ''", shows),
@@ -165,7 +171,7 @@ def quarantine_rules(pin: Pin) -> list[Rule]:
     return [*rules, _balance("lines that wait", waiting, pin.position.quarantined)]
 
 
-def _required() -> list[NoRow]:
+def _required(kinds: Sequence[Kind]) -> list[NoRow]:
     """What the declaration of a kind requires."""
     return [
         NoRow(
@@ -174,14 +180,14 @@ def _required() -> list[NoRow]:
             f"kind = '{kind.name}' and ({' or '.join(f'`{name}` is null' for name in names)})",
             (*PLACE, *names),
         )
-        for kind in KINDS
+        for kind in kinds
         if (names := [field.name for field in kind.fields if field.required])
     ]
 
 
-def _own_fields() -> NoRow:
+def _own_fields(kinds: Sequence[Kind]) -> NoRow:
     """What the declarations do not have: a value there would leak into a result that reads several kinds."""
-    others = {kind.name: [name for name in fields() if kind.name not in declaring(KINDS, name)] for kind in KINDS}
+    others = {kind.name: [name for name in fields(kinds) if kind.name not in declaring(kinds, name)] for kind in kinds}
     leaks = (
         f"kind = '{kind}' and coalesce({', '.join(f'cast(`{name}` as string)' for name in names)}) is not null"
         for kind, names in others.items()
@@ -191,7 +197,7 @@ def _own_fields() -> NoRow:
         "events have the fields of their kind",
         "An event has no value in a column that its kind does not declare. `parity reingest` judges its line anew.",
         " or ".join(f"({leak})" for leak in leaks),
-        (*PLACE, *fields()),
+        (*PLACE, *fields(kinds)),
     )
 
 

@@ -8,14 +8,10 @@ from pyspark.sql import functions as F
 
 from lakehouse.arrivals import (
     ARRIVALS,
-    DUPLICATE_COLUMNS,
     DUPLICATES,
     EVENTS,
-    LOG_COLUMNS,
+    FATES,
     QUARANTINE,
-    QUARANTINE_COLUMNS,
-    READS,
-    SCHEMA,
 )
 from lakehouse.lake import marker
 from lakehouse.log import arrivals_at, duplicates_at, log_at, quarantine_at
@@ -24,20 +20,19 @@ from quality.pins import Pin
 from quality.pseudonyms import pseudonymised
 from quality.rules import copies
 from quality.subjects import Subject
-from transformations.kinds import content
 from transformations.lines.hashes import id_hash_sql
 
-NAMES = (ARRIVALS, *READS)
+NAMES = (ARRIVALS, *FATES)
 """What the tables of the log are called here: the arrivals as a whole, and by what became of them."""
 
 
 def log_subjects(spark: SparkSession, at: Pin, key: bytes) -> Iterator[Subject]:
-    where = {"log_version": at.version}
+    where, kinds = {"log_version": at.version}, at.lake.pipeline.kinds
     hashes = id_hash_sql(marker(at.lake).hash_key)
     yield Subject(
         at.lake.of_log(ARRIVALS),
         at.version,
-        schema_of(SCHEMA.names),
+        schema_of(ARRIVALS, kinds),
         read=partial(arrivals_at, spark, at.lake, at.version),
         prepare=_with_arrival_before,
         rules=partial(arrival_rules, at),
@@ -46,7 +41,7 @@ def log_subjects(spark: SparkSession, at: Pin, key: bytes) -> Iterator[Subject]:
     yield Subject(
         at.lake.of_log(EVENTS),
         at.version,
-        schema_of(LOG_COLUMNS),
+        schema_of(EVENTS, kinds),
         read=partial(log_at, spark, at.lake, at.version),
         prepare=partial(_with_neighbours, hashes),
         rules=partial(event_rules, at),
@@ -55,7 +50,7 @@ def log_subjects(spark: SparkSession, at: Pin, key: bytes) -> Iterator[Subject]:
     yield Subject(
         at.lake.of_log(DUPLICATES),
         at.version,
-        schema_of(DUPLICATE_COLUMNS),
+        schema_of(DUPLICATES, kinds),
         read=partial(duplicates_at, spark, at.lake, at.version),
         prepare=partial(_with_original, spark, at, key),
         rules=partial(duplicate_rules, at),
@@ -64,7 +59,7 @@ def log_subjects(spark: SparkSession, at: Pin, key: bytes) -> Iterator[Subject]:
     yield Subject(
         at.lake.of_log(QUARANTINE),
         at.version,
-        schema_of(QUARANTINE_COLUMNS),
+        schema_of(QUARANTINE, kinds),
         read=partial(quarantine_at, spark, at.lake, at.version),
         prepare=partial(_with_waiting, spark, at),
         rules=partial(quarantine_rules, at),
@@ -104,8 +99,9 @@ def _with_neighbours(hashes: tuple[str, str], events: DataFrame) -> DataFrame:
 
 def _with_original(spark: SparkSession, at: Pin, key: bytes, duplicates: DataFrame) -> DataFrame:
     """Each copy with `_same`: whether it says what the event of the log says, null if there is no such event."""
-    facts = F.struct(*content())
-    log = pseudonymised(log_at(spark, at.lake, at.version), key)
+    pipeline = at.lake.pipeline
+    facts = F.struct(*pipeline.content())
+    log = pseudonymised(log_at(spark, at.lake, at.version), key, pipeline.personal())
     originals = log.groupBy("event_id").agg(F.min_by(facts, "seq").alias("_original"))
     same = F.when(F.col("_original").isNotNull(), F.col("_original").eqNullSafe(facts))
     return (

@@ -13,29 +13,28 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, StructField
 
 from lakehouse.pseudonyms import HIDDEN
-from transformations.kinds import personal
 from transformations.pseudonym import HEX_DIGITS, PREFIX
 
 BLOCK = hashlib.sha256().block_size
 
 
-def pseudonymised(rows: DataFrame, key: bytes, *, objects: Sequence[str] = ()) -> DataFrame:
+def pseudonymised(rows: DataFrame, key: bytes, personal: Sequence[str], *, objects: Sequence[str] = ()) -> DataFrame:
     """`rows` with the same columns, of the same types, but without names of persons and whole lines.
 
-    `objects` are columns that hold an object as JSON.
+    `personal` are the columns that name a person, `objects` are columns that hold an object as JSON.
     """
-    found = {field.name: _replaced(field, key, objects) for field in rows.schema}
+    found = {field.name: _replaced(field, key, personal, objects) for field in rows.schema}
     return rows.withColumns({name: replaced for name, replaced in found.items() if replaced is not None})
 
 
-def _replaced(field: StructField, key: bytes, objects: Sequence[str]) -> Column | None:
+def _replaced(field: StructField, key: bytes, personal: Sequence[str], objects: Sequence[str]) -> Column | None:
     value = F.col(field.name)
     if isinstance(field.dataType, BinaryType):
         return _hashed(value, key).cast("binary") if field.name in HIDDEN else None
-    if field.name in personal() or field.name in HIDDEN:
+    if field.name in personal or field.name in HIDDEN:
         of_a_list = isinstance(field.dataType, ArrayType)
         return F.transform(value, lambda each: _pseudonym(each, key)) if of_a_list else _pseudonym(value, key)
-    return _within(value, key) if field.name in objects else None
+    return _within(value, key, personal) if field.name in objects else None
 
 
 def _pseudonym(value: Column, key: bytes) -> Column:
@@ -44,10 +43,10 @@ def _pseudonym(value: Column, key: bytes) -> Column:
     return F.when(told == "", told).when(told.isNotNull(), F.concat(F.lit(PREFIX), _hashed(told, key)))
 
 
-def _within(json: Column, key: bytes) -> Column:
+def _within(json: Column, key: bytes, personal: Sequence[str]) -> Column:
     """An object as JSON with its personal fields replaced; what is no object is shown as null."""
     parsed = F.from_json(json, "map<string, string>")
-    names = F.array(*(F.lit(name) for name in personal()))
+    names = F.array(*(F.lit(name) for name in personal))
     changed = F.transform_values(
         parsed, lambda name, value: F.when(F.array_contains(names, name), _pseudonym(value, key)).otherwise(value)
     )

@@ -61,13 +61,13 @@ def validate(
     at = pinned(shared_log(lake, results), settings, log_version=log_version, moment=moment)
     with exclusive(spark, lake.lock_file("quality"), wait=True):
         directory = quality_directory(lake)
-        key = lake_key(lake)
+        key, personal = lake_key(lake), lake.pipeline.personal()
         present, absent = _chosen(list(_subjects(spark, at, results, key)), tables)
         site = Site(directory, run, moment)
         checked = []
         for done, subject in enumerate(present):
             progress(done, len(present))
-            checked.append(_checked(site, subject, key))
+            checked.append(_checked(site, subject, key, personal))
         progress(len(present), len(present))
         missing = [{"table": each.name, "why": each.why} for each in absent]
         found = QualityRun(run, iso(moment), at.lake.log, at.version, checked, missing)
@@ -113,10 +113,10 @@ def _chosen(found: list[Subject | Absent], tables: Sequence[str]) -> tuple[list[
     return [each for each in present if each.name in tables], []
 
 
-def _checked(site: Site, subject: Subject, key: bytes) -> CheckedTable:
+def _checked(site: Site, subject: Subject, key: bytes, personal: Sequence[str]) -> CheckedTable:
     rows = subject.read()
     declared, found = {each.name: each.dataType.simpleString() for each in subject.schema}, types_of(rows)
-    rows = pseudonymised(rows, key, objects=subject.objects)
+    rows = pseudonymised(rows, key, personal, objects=subject.objects)
     # What is not as declared cannot be computed with: that alone is told then.
     whole = all(found.get(name) == type_ for name, type_ in declared.items())
     rules: list[Rule] = list(subject.rules()) if whole else [Columns(subject.schema)]

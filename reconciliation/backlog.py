@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from lakehouse.control import processing_time
 
-PARTITIONS = 4  # of the backlog, by player
+PARTITIONS = 4  # of the backlog
 AS_RECEIVED, HELD_BACK = DELIVERIES = ("as_received", "held_back")
 
 
@@ -41,18 +41,18 @@ def busiest(log: DataFrame, scored: Column, length: int) -> Hold | None:
     return None if row is None else Hold(row["start"], row["start"] + length, row["first"], row["last"])
 
 
-def delivered(log: DataFrame, hold: Hold, shown: range) -> DataFrame:
+def delivered(log: DataFrame, hold: Hold, shown: range, *, by: str) -> DataFrame:
     """The events that occurred or were processed in the time shown, once for each `delivery`: whether an event `waits`,
     when it is `processed`, and the `high_water` mark by then.
 
-    As received, the mark is the log's own. What waits moves behind the last that does, so the other mark is the log's own
-    too, except from the first that waits to the last.
+    As received, the mark is the log's own. What waits, partitioned `by` a column, moves behind the last that does, so the other
+    mark is the log's own too, except from the first that waits to the last.
     """
     seq, processed = F.col("seq"), F.unix_millis(processing_time())
     waits = processed.between(hold.start, hold.until - 1)
     near = [time.between(shown.start, shown.stop - 1) for time in (processed, F.unix_millis("event_time"))]
     place = F.when(waits, hold.last).otherwise(seq)
-    partition = F.when(waits, F.pmod(F.hash("player_id"), F.lit(PARTITIONS)))
+    partition = F.when(waits, F.pmod(F.hash(by), F.lit(PARTITIONS)))
     so_far = Window.orderBy(place, partition, seq).rowsBetween(Window.unboundedPreceding, 0)
     known = F.when(seq.between(hold.first, hold.last), F.col("event_time")).otherwise(F.col("high_water"))
     marked = log.where(near[0] | near[1] | seq.between(hold.first - 1, hold.last)).withColumns(

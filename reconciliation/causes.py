@@ -121,7 +121,7 @@ def _drifted(lake: Lake, result: Result, events: DataFrame, differing: DataFrame
     """Keys whose two rows were made by different code, where each side's code gives exactly that side's cells."""
     keys = differing.select(result.about(), "batch", "candidate", "batch_code", "candidate_code")
     pairs = differing.select("batch_code", "candidate_code").distinct().collect()
-    found, today = [], result_fingerprint(result)
+    found, today = [], result_fingerprint(result, lake.pipeline)
     for pair in pairs:
         if (pair.batch_code or today) == (pair.candidate_code or today):
             continue

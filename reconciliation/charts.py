@@ -125,8 +125,8 @@ def redelivery_chart(found: Redelivery) -> Figure:
             "margin": {"l": 58, "r": 12, "t": 52, "b": 34},
             "legend": {"orientation": "h", "x": 0, "y": 1.06, "yanchor": "bottom"},
             "xaxis": {"type": "date", "anchor": "y2"},
-            "yaxis": {"domain": [0.55, 1], "title": {"text": "bubbles by<br>processing time"}},
-            "yaxis2": {"domain": [0, 0.45], "matches": "y", "title": {"text": "bubbles by<br>event time"}},
+            "yaxis": {"domain": [0.55, 1], "title": {"text": f"{found.value} by<br>processing time"}},
+            "yaxis2": {"domain": [0, 0.45], "matches": "y", "title": {"text": f"{found.value} by<br>event time"}},
         },
     }  # fmt: skip
 

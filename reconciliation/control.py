@@ -19,7 +19,7 @@ from operator import and_
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from lakehouse.control import CONTROL_SCHEMA, ControlBoundary, processing_time, read_arrivals
+from lakehouse.control import ControlBoundary, control_schema, processing_time, read_arrivals
 from lakehouse.lake import Lake
 from lakehouse.log import duplicates_at
 from reconciliation.comparison import alike
@@ -43,7 +43,8 @@ def arrivals(spark: SparkSession, lake: Lake, result: Result, at: ControlBoundar
     A file that changed after it was read is read again, so a file and a line can have several arrivals (`place`): those
     that were appended are then shared out among them.
     """
-    own = [name for name in CONTROL_SCHEMA.names if name not in ("processing_time", "written_at")]
+    names = control_schema(lake.pipeline.kinds).names
+    own = [name for name in names if name not in ("processing_time", "written_at")]
     delivered = (log, F.lit(False)), (duplicates_at(spark, lake, at.log_version), F.lit(True))
     originals, copies = (
         rows.where(result.concerns()).select(

@@ -84,7 +84,7 @@ def layer_costs(spark: SparkSession, lake: Lake, results: Sequence[Result]) -> l
         "legacy": ["legacy"],
         "ingest (shared)": ["ingest"],
     }
-    fresh = _freshness(spark, lake, controlled(results))
+    fresh = _freshness(spark, lake, controlled(lake, results))
     costs = []
     for layer, job in JOBS.items():
         present = [name for name in tables[layer] if lake.has(name)]

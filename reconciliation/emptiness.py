@@ -22,7 +22,7 @@ def nothing_to_compute(
 ) -> bool:
     """Whether the log gives the interval no row, so that having none is the right answer of both sides.
 
-    Events alone do not make a row: no team need have reached the goal. So it is computed what they make. What the batch
+    Events alone do not make a row: none need be what the result counts. So it is computed what they make. What the batch
     layer never computed is not known to be empty.
     """
     if not all(run is not None for stretch, run in stretches(covered) if stretch.meets(interval)):

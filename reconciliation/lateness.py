@@ -18,10 +18,10 @@ from pyspark.sql import SparkSession
 from lakehouse.changelogs import mark
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
+from reconciliation.charted import charted_first
 from reconciliation.choice import BUDGET, Choice, Option
 from reconciliation.marks import Marks
 from reconciliation.overdue import Overdue, overdue
-from reconciliation.series import CHARTED
 from transformations.durations import milliseconds
 from transformations.lifetime import Lifetime
 from transformations.result import Result
@@ -88,7 +88,7 @@ def charted_choice(
     spark: SparkSession, lake: Lake, results: Sequence[Result], log_version: int, current: timedelta
 ) -> Choice | None:
     """The choice for the one of `results` that the report's charts show, or none. All of them take their time."""
-    counted = sorted((each for each in results if not _why_not(each)), key=lambda each: each.name != CHARTED)
+    counted = charted_first(lake, (each for each in results if not _why_not(each)))
     with suppress(NothingToCompare):
         return lateness_choice(spark, lake, counted[:1], log_version, current)
     return None

@@ -83,7 +83,7 @@ def _events(log: DataFrame, results: Sequence[Result], edges: Sequence[int]) -> 
 
 
 def _rows(log: DataFrame, results: Sequence[Result], edges: Sequence[int], step: int) -> dict[str, list[Group]]:
-    """Results with the same windows over the same events are counted once, e.g. everything per team and minute."""
+    """Results with the same windows over the same events are counted once, e.g. everything per door and minute."""
     alike: dict[object, list[Result]] = {}
     for result in results:
         aligned = isinstance(result.window, Aligned)

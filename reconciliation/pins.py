@@ -8,7 +8,7 @@ from typing import Literal
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.changelogs import Boundary, boundary, mark, read_kappa, settled_before
-from lakehouse.control import CONTROLLED, ControlBoundary, control_boundary, read_legacy
+from lakehouse.control import ControlBoundary, control_boundary, read_legacy
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from transformations.result import Result
@@ -46,9 +46,9 @@ def pin(lake: Lake, result: Result, candidate: Candidate, log_version: int | Non
     return Pin(candidate, arrived.log_version, mark(lake, arrived.log_version), arrived)
 
 
-def controlled(results: Sequence[Result]) -> list[Result]:
+def controlled(lake: Lake, results: Sequence[Result]) -> list[Result]:
     """Those of `results` that the control is judged on."""
-    return [result for result in results if result.name in CONTROLLED] or list(results[:1])
+    return [result for result in results if result.name in lake.pipeline.story.controlled] or list(results[:1])
 
 
 def candidate_rows(spark: SparkSession, lake: Lake, result: Result, at: Pin) -> DataFrame:

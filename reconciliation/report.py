@@ -111,7 +111,8 @@ def gathered(
     control: Verdict | None,
 ) -> Report:
     log_version = max(each.log_version for each in verdict.results)
-    scores = next((result for result in results if result.name == "team_scores"), None)
+    charted_result = lake.pipeline.story.charted.result
+    scores = next((result for result in results if result.name == charted_result), None)
     caught = verdict if verdict.candidate == "legacy" else control
     allowed = settings.lateness.allowed
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:

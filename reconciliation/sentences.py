@@ -10,7 +10,7 @@ from reconciliation.prices import beside, cost_of_the_control, expense
 from reconciliation.redelivery import Redelivery
 from reconciliation.rewritten import Rewritten
 from reconciliation.verdict import Audit, AuditBucket, ResultVerdict, Verdict
-from reconciliation.words import SIDES, count, listed, share
+from reconciliation.words import SIDES, count, listed, number, share
 from transformations.durations import written
 
 NAMED = 4
@@ -138,14 +138,14 @@ def delayed(found: Redelivery) -> str:
     by_processing, by_event = found.processing_time, found.event_time
     at, spike, without = found.spike
     false = (
-        f", with a false spike of {count(spike, 'bubble')} in the {written(found.bucket).removeprefix('1 ')} from {at:%H:%M} "
-        f"({without:,} without the delay)"
+        f", with a false spike of {number(spike)} {found.value} in the {written(found.bucket).removeprefix('1 ')} from "
+        f"{at:%H:%M} ({number(without)} without the delay)"
     )
     same = f"all {by_event.keys:,} are identical"
     differ = f"{by_event.differing:,} of {by_event.keys:,} differ too"
     shown = f"{found.starts[0]:%H:%M} to {found.starts[-1] + found.bucket:%H:%M}"
     return (
         f"Held back for {written(found.held_until - found.held_from)} from {found.held_from:%Y-%m-%d %H:%M} UTC, the same "
-        f"events give {by_processing.differing:,} of {count(by_processing.keys, 'team score')} from {shown} another value "
-        f"by processing time{false if spike > without else ''}; by event time {differ if by_event.differing else same}."
+        f"events give {by_processing.differing:,} of {count(by_processing.keys, 'key')} of {found.result} from {shown} another "
+        f"value by processing time{false if spike > without else ''}; by event time {differ if by_event.differing else same}."
     )

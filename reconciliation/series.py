@@ -4,12 +4,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from decimal import Decimal
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DecimalType, IntegerType, LongType
 
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import boundary, mark, read_kappa
@@ -18,11 +16,11 @@ from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.log import log_at
 from lakehouse.table_files import read_files
+from reconciliation.charted import added, charted_first, columns_to_add, drawn
 from transformations.durations import from_millis, milliseconds
 from transformations.result import Result
 from transformations.windows import Tumbling
 
-CHARTED = "team_scores"  # the result that the chart shows, or else the first with windows side by side
 POINTS = 150
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 STEPS = (1, 1000, 10_000, *(n * MINUTE for n in (1, 2, 5, 10, 15, 30)), *(n * HOUR for n in (1, 2, 3, 6, 12)), DAY)
@@ -77,9 +75,9 @@ def layers(
     """The layers over event time, or none where no result has a number that adds up exactly or the batch layer has no row."""
     charted = [
         (result, result.window.size, value)
-        for result in sorted(results, key=lambda each: each.name != CHARTED)
+        for result in charted_first(lake, results)
         if isinstance(result.window, Tumbling)
-        for value in _numbers(result)
+        for value in columns_to_add(lake, result)
     ]
     if not charted or not lake.has(batch_name(charted[0][0])):
         return None
@@ -102,13 +100,11 @@ def layers(
     shown = start.between(first, last)
     sides = [
         rows.groupBy(F.when(shown, bucket).alias("bucket"))
-        .agg(F.sum(value).alias("sum"))
+        .agg(added(value).alias("sum"))
         .withColumn("layer", F.lit(name))
         for name, rows in _answers(spark, lake, result, batch, log_version)
     ]
-    summed = {
-        (row.layer, row.bucket): _drawn(row["sum"] or 0) for row in reduce(DataFrame.unionByName, sides).collect()
-    }
+    summed = {(row.layer, row.bucket): drawn(row["sum"]) for row in reduce(DataFrame.unionByName, sides).collect()}
     starts = list(range(first, last + 1, step))
     names = [name for name in ("batch", "kappa", "legacy") if any(layer == name for layer, _ in summed)]
     return LayerSeries(
@@ -139,15 +135,6 @@ def lateness(spark: SparkSession, lake: Lake, log_version: int, allowed: timedel
         )
         for index, least in enumerate(bounds)
     ]
-
-
-def _numbers(result: Result) -> list[str]:
-    return [value.name for value in result.values if isinstance(value.type, IntegerType | LongType | DecimalType)]
-
-
-def _drawn(value: int | Decimal) -> float:
-    """A number as a chart has it."""
-    return int(value) if value == int(value) else float(value)
 
 
 def _answers(

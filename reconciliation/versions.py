@@ -1,6 +1,6 @@
 """Two versions of a result compared: what a swap would change, for whom, and by how much.
 
-    parity compare --lake LAKE --left team_scores@1 --right team_scores@2
+    parity compare --lake LAKE --left door_counts@1 --right door_counts@2
 
 The same comparison as between the layers, with the left version in the place of batch.
 """

@@ -1,6 +1,6 @@
 """The what-if: a version of a result with other settings judged beside the live one.
 
-    parity what-if --lake LAKE --set windows.team_scores.size="5 minutes" --set lateness.allowed="30 seconds"
+    parity what-if --lake LAKE --set windows.door_counts.size="5 minutes" --set lateness.allowed="30 seconds"
 
 The command replays the log into a scratch lake. Here is what it reports: the reconciliation between the two versions,
 what `parity lateness` says of both, and what the replay took.

@@ -30,12 +30,23 @@ from serving.metrics import metrics
 from serving.parameters import Page, Revisions, Rows
 from serving.reader import Reader
 from serving.remembered import Body
-from serving.schemas import Catalogue, Health, History, Problem, Reconciliation, Reconciliations, ResultRows, Starting
+from serving.schemas import (
+    Catalogue,
+    Health,
+    History,
+    Pipeline,
+    Problem,
+    Reconciliation,
+    Reconciliations,
+    ResultRows,
+    Starting,
+)
 from serving.standing import Standing
 from serving.starting import starting
+from serving.story import told_story
 
 PAGE = Folder(__file__).parent / "page"
-Name = Annotated[str, Path(description="A result by its name, or a version of it: `team_scores@2`", max_length=200)]
+Name = Annotated[str, Path(description="A result by its name, or a version of it: `door_counts@2`", max_length=200)]
 Run = Annotated[str, Path(description="The id of a reconciliation", max_length=200)]
 Problems = dict[int | str, dict[str, Any]]
 
@@ -81,6 +92,11 @@ def application(lake: Lake, settings: Settings) -> FastAPI:
         if request.headers.get("if-none-match") == body.headers["ETag"]:
             return Response(status_code=304, headers=headers)
         return Response(body.content, media_type=body.media_type, headers=headers)
+
+    @app.get("/pipeline", response_model=Pipeline, tags=["results"])
+    def pipeline() -> dict[str, Any]:
+        """What the lake is of, and which of its results stand for the others."""
+        return told_story(lake.pipeline)
 
     @app.get("/results", response_model=Catalogue, tags=["results"])
     def results() -> dict[str, Any]:

@@ -1,20 +1,21 @@
 """What a person is called in answers: by a pseudonym, unless the setting `[serving] clear_ids` asks for the id itself."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from lakehouse.pseudonyms import HIDDEN
-from transformations.kinds import personal
 from transformations.pseudonym import pseudonym
 
 
 class Persons:
     """Renames persons with the key of the lake; without a key everybody keeps the name."""
 
-    def __init__(self, key: bytes | None) -> None:
+    def __init__(self, key: bytes | None, personal: Sequence[str]) -> None:
         self._key = key
+        self._personal = personal
         self.hidden = () if key is None else HIDDEN
         """The columns that hold a whole line, which nobody is shown."""
 
@@ -23,7 +24,7 @@ class Persons:
         if self._key is None:
             return rows
         rows = rows.drop_columns([name for name in self.hidden if name in rows.column_names])
-        for name in personal():
+        for name in self._personal:
             if name in rows.column_names:
                 rows = rows.set_column(rows.column_names.index(name), name, self._column(rows[name]))
         return rows
@@ -33,7 +34,7 @@ class Persons:
         found = json.loads(text)
         if self._key is None or not isinstance(found, dict):
             return found
-        return {name: _called(value, self._key) if name in personal() else value for name, value in found.items()}
+        return {name: _called(value, self._key) if name in self._personal else value for name, value in found.items()}
 
     def _column(self, values: pa.ChunkedArray) -> pa.Array:
         """Each distinct id is hashed once: there are few of them, and many rows."""

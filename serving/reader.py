@@ -2,7 +2,7 @@
 
     from serving.reader import Reader
     with Reader.of("demo") as reader:
-        reader.answer("team_scores", layer="kappa").frame()
+        reader.answer("door_counts", layer="kappa").frame()
 
 Every answer is of one pinned version of each table that it needs, and says which.
 """
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
-from lakehouse.arrivals import ARRIVALS, READS
+from lakehouse.arrivals import ARRIVALS, FATES, columns_of
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake, open_lake
 from lakehouse.pseudonyms import lake_key
@@ -54,7 +54,7 @@ class Reader:
     def __init__(self, lake: Lake, settings: Settings) -> None:
         self.lake = lake
         self.settings = settings
-        self.persons = Persons(None if settings.serving.clear_ids else lake_key(lake))
+        self.persons = Persons(None if settings.serving.clear_ids else lake_key(lake), lake.pipeline.personal())
         self.subjects = Subjects(lake, settings)
         self._copies = Copies(lake, rewrite=self.persons.renamed)
 
@@ -120,11 +120,11 @@ class Reader:
 
         The arrivals have a name for the rows of each fate too: `events`, `duplicates` and `quarantine`.
         """
-        table = ARRIVALS if name in READS else name
+        table = ARRIVALS if name in FATES else name
         if not self.lake.has(table):
             return []
         with self._copies.newest(table) as relation:
-            rows = self._read(name, relation) if name in READS else relation
+            rows = self._read(name, relation) if name in FATES else relation
             found: list[dict[str, Any]] = self._fetched(Query(text.format(rows=rows), values)).to_pylist()
             return found
 
@@ -142,10 +142,10 @@ class Reader:
 
     def _read(self, name: str, arrivals: str) -> str:
         """The rows of one fate, with the columns that may be shown."""
-        fate, columns = READS[name]
+        columns = columns_of(name, self.lake.pipeline.kinds)
         shown = ", ".join(f"'{column}'" for column in columns if column not in self.persons.hidden)
         # A log that is older than a kind has no column of it yet.
-        return f"(select columns(lambda name: name in ({shown})) from {arrivals} where fate = '{fate}')"
+        return f"(select columns(lambda name: name in ({shown})) from {arrivals} where fate = '{FATES[name]}')"
 
     def _fetched(self, query: Query) -> pa.Table:
         cursor = self._copies.cursor()

@@ -35,6 +35,20 @@ class Starting(Schema):
     parts: list[StartingPart]
 
 
+class Charted(Schema):
+    result: str
+    column: str
+    key: str | None = Field(description="The column that tells the lines apart; nothing if there is one line alone")
+
+
+class Pipeline(Schema):
+    name: str
+    story: str
+    charted: Charted = Field(description="What charts and the page show: a result with windows side by side")
+    controlled: list[str] = Field(description="The results that the control is judged on")
+    live: list[str] = Field(description="The results that `parity live` computes")
+
+
 class Column(Schema):
     name: str
     type: str

@@ -5,17 +5,15 @@ It is found out at most twice a second, however often it is asked for.
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from lakehouse.control import CONTROLLED
 from lakehouse.errors import NothingToCompare
 from serving.lateness import LateEvents
 from serving.reader import Reader
 from serving.status import lake_status
 from transformations.durations import written
-from transformations.kinds import personal
 from transformations.result import Result
 
 EVERY = 0.5
@@ -51,26 +49,28 @@ class Standing:
 
     def _look(self) -> dict[str, Any]:
         reader = self._reader
+        personal, controlled = reader.lake.pipeline.personal(), reader.lake.pipeline.story.controlled
         computed = [reader.subjects.computed(name) for name in reader.subjects.names()]
         try:
             status = lake_status(reader.lake, [each.result for each in computed])
         except NothingToCompare:  # nothing has landed yet
             empty = {"version": None, "events": 0, "duplicates": 0, "quarantined": 0, "high_water": None, "late": 0}
-            return {"log": empty, "results": [_described(each.result) | {"layers": {}} for each in computed]}
+            return {"log": empty, "results": [_described(each.result, personal) | {"layers": {}} for each in computed]}
         begun = (each for each in computed if reader.lake.result_file(each.result.id).exists())
         allowed = next(begun, computed[0]).settings.lateness.allowed
         log = {**status["log"], "late": self._late.until(status["log"]["version"], allowed)}
         return {
             "log": log,
             "results": [
-                _described(each.result) | {"layers": _layers(each.result, status["layers"])} for each in computed
+                _described(each.result, personal) | {"layers": _layers(each.result, status["layers"], controlled)}
+                for each in computed
             ],
         }
 
 
-def _layers(result: Result, standings: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _layers(result: Result, standings: list[dict[str, Any]], controlled: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The layers that have an answer for a result, each with its standing. The control answers for a few."""
-    concerned = (result.id, "all") if result.name in CONTROLLED else (result.id,)
+    concerned = (result.id, "all") if result.name in controlled else (result.id,)
     return {
         each["layer"]: {name: value for name, value in each.items() if name not in ("layer", "result")}
         for each in standings
@@ -83,7 +83,7 @@ def _aged(layer: dict[str, Any], now: datetime) -> dict[str, Any]:
     return {**layer, "age_seconds": round(max(age, 0.0), 3)}
 
 
-def _described(result: Result) -> dict[str, Any]:
+def _described(result: Result, personal: Sequence[str]) -> dict[str, Any]:
     """What a result is, from its declaration."""
     derived = result.derived.values if result.derived else ()
     hidden = result.derived.hides if result.derived else ()
@@ -93,7 +93,7 @@ def _described(result: Result) -> dict[str, Any]:
         "live_version": result.version,
         "meaning": result.meaning,
         "key": list(result.key),
-        "pseudonyms": [name for name in result.key if name in personal()],
+        "pseudonyms": [name for name in result.key if name in personal],
         "values": [{"name": each.name, "type": each.type.simpleString(), "meaning": each.meaning} for each in values],
         "window": {
             "shape": result.window.name,

@@ -23,7 +23,6 @@ from lakehouse.terms import at_log
 from lakehouse.versions import FIRST, as_noted, at_number, live_number
 from serving.earlier import Pins, tables_at
 from serving.pins import Layer, Pinned, pinned
-from transformations.catalogue import catalogue
 from transformations.durations import iso
 from transformations.result import Result
 
@@ -77,7 +76,7 @@ class Subjects:
     def __init__(self, lake: Lake, settings: Settings) -> None:
         self._lake = lake
         self._settings = settings
-        self._declared = catalogue(settings.windows_by_result)
+        self._declared = lake.pipeline.catalogue(settings.windows_by_result)
         self._newest: dict[str, int] = {}
         self._computed: Callable[[str, int, Stamps], Computed] = lru_cache(REMEMBERED)(self._find_computed)
         self._subject: Callable[[str, int, Layer, Pins, Stamps, int | None], Subject] = lru_cache(REMEMBERED)(

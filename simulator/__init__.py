@@ -1,11 +1,5 @@
-"""The outside world: a mobile game whose phones deliver late, twice, with wrong clocks and sometimes garbage.
+"""The outside world: what lands, late, twice, with wrong clocks and sometimes garbage.
 
-It only writes landing files (docs/landing-format.md), knows nothing of the pipeline, and shares no code.
+It only writes landing files (docs/landing-format.md), knows nothing of the pipeline, and shares no code. Each pipeline that is
+simulated has a package here, which its story names; what they share stands beside them.
 """
-
-from simulator.delivered import Delivered
-from simulator.feed import feed
-from simulator.game import simulate
-from simulator.landing import LandingNotEmpty
-
-__all__ = ["Delivered", "LandingNotEmpty", "feed", "simulate"]

@@ -1,7 +1,7 @@
 """Writing one event as a line of the landing format. A sample, here broken in two:
 
-{"event_id": "0c2d...", "kind": "bubbles_popped", "player_id": "alice", "team_id": "blue", "bubbles": 7,
- "reaction_ms": 231, "occurred_at": "2026-03-01T10:00:03.120Z", "sent_at": "...", "received_at": "..."}
+{"event_id": "0c2d...", "kind": "door_opened", "door_id": "north", "badge": 231,
+ "occurred_at": "2026-03-01T10:00:03.120Z", "sent_at": "...", "received_at": "..."}
 """
 
 import json

@@ -22,7 +22,7 @@ from lakehouse.arrivals import ARRIVALS, QUARANTINED
 from lakehouse.checkpoints import consumed_version
 from lakehouse.clock import Clock, wall_clock
 from lakehouse.commits import commits
-from lakehouse.control import CONTROL, CONTROL_SCHEMA, control_boundary, legacy_name, processing_time, read_legacy
+from lakehouse.control import CONTROL, control_boundary, control_schema, legacy_name, processing_time, read_legacy
 from lakehouse.failpoints import failpoint
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
@@ -44,7 +44,8 @@ def legacy(
         exclusive(spark, lake.lock_file("legacy"), wait=False),
         measured(spark, lake, "legacy", []) as cost,
     ):
-        create_table(lake, CONTROL, CONTROL_SCHEMA, horizon=settings.retention.horizon, grows=True)
+        schema = control_schema(lake.pipeline.kinds)
+        create_table(lake, CONTROL, schema, horizon=settings.retention.horizon, grows=True)
         since = next((said["log_version"] + 1 for said in commits(lake, CONTROL)), 0)
         refuse_compacted(lake, "The control", since=since, instead="It cannot begin later; a new lake can have it.")
 
@@ -76,8 +77,9 @@ def _arrivals(spark: SparkSession, lake: Lake, settings: Settings) -> DataFrame:
         .option("maxFilesPerTrigger", settings.stream.commits_per_batch)
         .load(lake.table(ARRIVALS))
     )
-    stream = as_declared(stream).where(F.col("fate") != QUARANTINED)
-    kept = [name for name in CONTROL_SCHEMA.names if name not in ("processing_time", "batch", "written_at")]
+    stream = as_declared(lake, stream).where(F.col("fate") != QUARANTINED)
+    names = control_schema(lake.pipeline.kinds).names
+    kept = [name for name in names if name not in ("processing_time", "batch", "written_at")]
     return stream.select(processing_time().alias("processing_time"), *kept)
 
 
@@ -87,6 +89,6 @@ def append_arrivals(rows: DataFrame, batch: int, lake: Lake, clock: Clock = wall
     log_version = position(lake, consumed_version(lake.checkpoint("legacy"), batch)).version
     stamps = {"batch": F.lit(batch).cast("long"), "written_at": F.lit(clock())}
     said = {"batch": batch, "log_version": log_version}
-    stamped = rows.withColumns(stamps).select(*CONTROL_SCHEMA.names)
+    stamped = rows.withColumns(stamps).select(*control_schema(lake.pipeline.kinds).names)
     append(spark, lake, CONTROL, stamped, transaction=None, metadata=said)
     failpoint(spark, "legacy.appended", "arrivals", batch)

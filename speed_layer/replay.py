@@ -137,7 +137,7 @@ def _append_step(
         epoch=epoch.number,
         batch=BEFORE_THE_STREAM,
         written_at=written_at,
-        fingerprint=result_fingerprint(result),
+        fingerprint=result_fingerprint(result, lake.pipeline),
     )
     failpoint(spark, "replay.computed", result.name, number)
     append(

@@ -118,7 +118,7 @@ def _refuse_what_cannot_be(
 
 
 def _refuse_other_code(lake: Lake, saved: Savepoint, result: Result, *, trust_code: bool) -> None:
-    code, now = saved.streams[result.id].code, result_fingerprint(result)
+    code, now = saved.streams[result.id].code, result_fingerprint(result, lake.pipeline)
     if trust_code or code in (None, now):  # older lakes do not name the code
         return
     raise CodeChanged(

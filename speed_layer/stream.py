@@ -99,7 +99,7 @@ def streamed_log(spark: SparkSession, lake: Lake, settings: Settings, *, since: 
         .option("maxFilesPerTrigger", settings.stream.commits_per_batch)
         .load(lake.table(lake.of_log(ARRIVALS)))
     )
-    return events(as_declared(arrivals))
+    return events(as_declared(lake, arrivals))
 
 
 def engine_rows(spark: SparkSession, lake: Lake, result: Result, settings: Settings, *, since: int = 0) -> DataFrame:
@@ -131,7 +131,7 @@ def create_changelog(lake: Lake, result: Result, settings: Settings) -> None:
         horizon=settings.retention.horizon,
         statistics=STATISTICS,
     )
-    keep_code(lake, result_fingerprint(result))
+    keep_code(lake, result_fingerprint(result, lake.pipeline))
 
 
 def _query(
@@ -147,7 +147,9 @@ def _query(
     refuse_lost_checkpoint(lake, result, epoch, last_batch=last_batch)
 
     changelog = Appender(lake, changelog_name(result), statistics=STATISTICS, counted=("cause", "settled"))
-    writing = Writing(lake, result, epoch, settings, cost, clock, result_fingerprint(result), changelog, LogFiles(lake))
+    writing = Writing(
+        lake, result, epoch, settings, cost, clock, result_fingerprint(result, lake.pipeline), changelog, LogFiles(lake)
+    )
 
     drops: dict[int, int | None] = {}
 

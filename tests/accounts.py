@@ -9,7 +9,8 @@ from ingestion.ingest import ingest
 from lakehouse.arrivals import ARRIVALS
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import Settings, load_settings
-from simulator import Delivered, simulate
+from simulator.delivered import Delivered
+from simulator.game import simulate
 
 NOW = 1_790_000_000_000
 """In 2026, long after the simulated day and before 2099, from which some of its lines are."""

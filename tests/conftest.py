@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from passed_before import leave_out_what_has_passed, note_what_passes
 from patches import watched_patches
 from pyspark.sql import SparkSession
 from seeds import JUDGE_SEED, RESULTS, ROUNDS, SEED, choose_seed
@@ -87,10 +88,15 @@ def judged(
     assert total > 0 or request.session.testsfailed > failed, "nothing was compared"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    leave_out_what_has_passed(config, items)
     items.sort(
         key=lambda item: LONGEST_FIRST.index(item.path.name) if item.path.name in LONGEST_FIRST else len(LONGEST_FIRST)
     )
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    note_what_passes(report)
 
 
 @pytest.fixture(autouse=True)

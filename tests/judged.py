@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
+from game import KINDS
 
 from transformations.clock import Clock
 from transformations.durations import to_millis
@@ -34,7 +35,8 @@ class Known:
 
 def judged_table(lines: Sequence[str | bytes], *, ingested_at: datetime, clock: Clock | None = None) -> pa.Table:
     content = [line if isinstance(line, bytes) else line.encode() for line in lines]
-    return with_hashes(judge(content, clock or Clock(), ingested_at=to_millis(ingested_at)), KEY)
+    judged = judge(content, clock or Clock(), ingested_at=to_millis(ingested_at), kinds=KINDS)
+    return with_hashes(judged, KEY, KINDS)
 
 
 def in_order(

@@ -11,10 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
+from game import SCHEMA
 
 from ingestion.index import IdIndex
 from ingestion.known_ids import known_ids
-from lakehouse.arrivals import ARRIVALS, DUPLICATE, EVENT, HASHES, QUARANTINED, SCHEMA
+from lakehouse.arrivals import ARRIVALS, DUPLICATE, EVENT, HASHES, QUARANTINED
 from lakehouse.lake import Lake, marker
 from lakehouse.landings import manifests
 from lakehouse.log import position

@@ -9,10 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
+from game import KINDS, LOG_COLUMNS, SCHEMA
 from pyspark.sql import DataFrame, SparkSession
 
 from ingestion.table import create_arrivals
-from lakehouse.arrivals import ARRIVALS, EVENT, LOG_COLUMNS, SCHEMA, STATISTICS
+from lakehouse.arrivals import ARRIVALS, EVENT, EVENTS, STATISTICS
 from lakehouse.data_file import DataFile
 from lakehouse.lake import Lake
 from lakehouse.log import position
@@ -63,7 +64,7 @@ def commit_rows(lake: Lake, rows: Sequence[Row], said: Row, *, transaction: int 
 def log_frame(spark: SparkSession, events: Sequence[Row]) -> DataFrame:
     """Rows of the log as a frame, without a lake."""
     rows = [tuple({**dict.fromkeys(LOG_COLUMNS), **event}[name] for name in LOG_COLUMNS) for event in events]
-    return spark.createDataFrame(rows, schema_of(LOG_COLUMNS))
+    return spark.createDataFrame(rows, schema_of(EVENTS, KINDS))
 
 
 def moment(text: str) -> datetime:

@@ -10,8 +10,8 @@ from short_lived import SHORT_LIVED
 
 PROJECT = Path(__file__).parent.parent
 PACKAGES = (
-    "transformations", "lakehouse", "ingestion", "speed_layer", "batch_layer", "reconciliation", "serving", "quality", "chaos",
-    "cli", "simulator",
+    "transformations", "pipelines", "lakehouse", "ingestion", "speed_layer", "batch_layer", "reconciliation", "serving",
+    "quality", "chaos", "cli", "simulator",
 )  # fmt: skip
 RIGHT, WRONG = 'F.sum("bubbles").alias("bubbles")', '(F.sum("bubbles") + 1).alias("bubbles")'
 
@@ -21,11 +21,10 @@ from lakehouse.lake import open_lake
 from lakehouse.session import spark_session
 from lakehouse.settings import Spark, Stream, load_settings
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 lake = open_lake(pathlib.Path(sys.argv[1]))
 spark = spark_session(Spark(master="local[2]", compiler="quick"), log_file=lake.log_file)
 chosen = load_settings().model_copy(update={"stream": Stream(commits_per_batch=1)})
-stream(spark, lake, [catalogue()["team_scores"]], chosen)
+stream(spark, lake, [lake.pipeline.catalogue()["team_scores"]], chosen)
 """
 
 
@@ -43,7 +42,7 @@ def changed_copy(copy: Path, module: str, right: str, wrong: str) -> dict[str, s
 
 def stream_team_scores_wrongly(lake: Path, copy: Path) -> None:
     """Stream `team_scores` into the lake by a copy of the project whose scores are one too high."""
-    environment = changed_copy(copy, "transformations/results/team_scores.py", RIGHT, WRONG)
+    environment = changed_copy(copy, "pipelines/game/results/team_scores.py", RIGHT, WRONG)
     done = subprocess.run(
         [sys.executable, "-c", STREAM, str(lake)], cwd=copy, env=environment, capture_output=True, text=True
     )

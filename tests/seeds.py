@@ -3,6 +3,7 @@
     LAWS_SEED=1234 pytest tests/laws          the same logs once more
     LAWS_ROUNDS=50 pytest tests/laws          fifty logs a law instead of one (`make laws`)
     LAWS_RESULTS=team_scores pytest tests/laws     these results alone, in every law that draws its results
+    LAWS_SHRINK=300 pytest tests/laws     a log that breaks a law is made small for so many seconds, and kept as an example
     JUDGE_SEED=1234 pytest tests/transformations/lines     the same landing lines once more
 
 Every law draws from a generator of its own, named after it and its round, so one can be repeated without the others.
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
-SEED, ROUNDS, RESULTS = "LAWS_SEED", "LAWS_ROUNDS", "LAWS_RESULTS"
+SEED, ROUNDS, RESULTS, SHRINK = "LAWS_SEED", "LAWS_ROUNDS", "LAWS_RESULTS", "LAWS_SHRINK"
 JUDGE_SEED = "JUDGE_SEED"
 
 

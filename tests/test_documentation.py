@@ -9,15 +9,15 @@ import tomllib
 from pathlib import Path
 
 from deliveries import at, land
+from game import GAME, catalogue
 from short_lived import SHORT_LIVED
 
 from cli.declared import page, summary
-from transformations.catalogue import catalogue
 
 PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text()
 DECLARED = list(catalogue().values())
-EXAMPLE = re.findall(r"^```python\n# (transformations/\S+)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+EXAMPLE = re.findall(r"^```python\n# (pipelines/\S+)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
 
 
 def test_the_readme_lists_the_catalogue_as_it_is_declared() -> None:
@@ -28,7 +28,7 @@ def test_the_readme_lists_the_catalogue_as_it_is_declared() -> None:
 
 def test_the_page_of_the_catalogue_is_what_the_command_prints() -> None:
     written = (PROJECT / "docs" / "catalogue.md").read_text().splitlines()
-    assert written == list(page(DECLARED)), "run `parity results --format markdown > docs/catalogue.md`"
+    assert written == list(page(DECLARED, GAME)), "run `parity results --format markdown > docs/catalogue.md`"
 
 
 def test_the_page_of_faults_has_every_test_of_a_fault() -> None:
@@ -76,12 +76,13 @@ def read(event_id: str, room: str, millidegrees: int, seconds: float) -> str:
 
 def test_a_kind_and_a_result_are_two_modules_of_forty_lines_together(tmp_path: Path) -> None:
     assert [path for path, _ in EXAMPLE] == [
-        "transformations/kinds/temperature_read.py",
-        "transformations/results/room_temperatures.py",
+        "pipelines/game/kinds/temperature_read.py",
+        "pipelines/game/results/room_temperatures.py",
     ]
     assert sum(len(code.splitlines()) + 1 for _, code in EXAMPLE) <= 40
     for package in (
         "transformations",
+        "pipelines",
         "lakehouse",
         "speed_layer",
         "batch_layer",

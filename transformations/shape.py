@@ -44,7 +44,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Shape(ABC):
-    """A shape is made of durations alone; they are what the settings can change of a result."""
+    """A shape and its durations, which are what the settings can change of a result.
+
+    A shape that treats kinds differently has their names too, from the declaration of the result.
+    """
 
     name: ClassVar[str]
     """What the books call it."""
@@ -78,13 +81,14 @@ class Shape(ABC):
     """Whether a result may need any row of the log, however old."""
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if milliseconds(getattr(self, each.name)) <= 0:
-                raise ValueError(f"a window needs a {each.name} above zero, not {getattr(self, each.name)}")
+        for name, duration in self.durations.items():
+            if milliseconds(duration) <= 0:
+                raise ValueError(f"a window needs a {name} above zero, not {duration}")
 
     @property
     def durations(self) -> dict[str, timedelta]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, timedelta)}
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -195,7 +199,7 @@ def touching(rows: DataFrame, touched: DataFrame, by: Sequence[str], first: Colu
     """The rows with `hit`: whether a touched moment of the same columns `by` lies in `[first, last]` of the row.
 
     Both are sorted together once. A join would compare each row with each moment: of a day of 20,000 events that took 8
-    CPU seconds for `hot_minutes`, four times what the result itself takes.
+    CPU seconds for a sliding window, four times what the result itself takes.
     """
     moments = touched.select(*by, F.col("at").alias("moment"))
     both = rows.withColumns({"hit_since": first, "sorted_at": last}).unionByName(

@@ -29,9 +29,9 @@ class AsOf(Tumbling):
     bounds: ClassVar[str] = "[start, start + size), a change from its own instant on"
     looks_ahead: ClassVar[bool] = True
     whole: ClassVar[bool] = True
-    events: ClassVar[str] = "bubbles_popped"
-    changes: ClassVar[str] = "league_changed"
-    of: ClassVar[str] = "player_id"
+    events: str
+    changes: str
+    of: str
     """The kinds of both sides, and the column that they are joined by."""
 
     def deadline(self) -> Column:

@@ -24,12 +24,12 @@ from lakehouse.lake import Lake, create_lake
 from lakehouse.log import Position, position
 from lakehouse.settings import Lateness, load_settings
 from lakehouse.tables import read_table
+from pipelines.game.results.team_scores import team_scores
 from serving.pins import cut_off
 from serving.views import view
 from speed_layer.stream import stream
 from transformations.durations import to_millis
 from transformations.result import Result
-from transformations.results.team_scores import team_scores
 
 RESULT = team_scores()
 SETTINGS = load_settings()

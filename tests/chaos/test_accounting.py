@@ -19,7 +19,7 @@ from chaos.violation import Violation
 from ingestion.index import Pending
 from lakehouse.landings import Landing, as_noted
 from lakehouse.settings import ClockTolerances, load_settings
-from simulator import Delivered
+from simulator.delivered import Delivered
 from transformations.lines.sequence import EVENT, QUARANTINED
 
 Break = Callable[[MonkeyPatch], None]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from accounts import account_of, game, taken_in
+from game import catalogue
 from tables_by_hand import write_batch, write_stream
 
 from chaos.accounting import Account
@@ -16,7 +17,6 @@ from chaos.violation import Violation
 from chaos.witness import ALLOWED, QUERIES, Witness
 from lakehouse.lake import Lake
 from lakehouse.log import position
-from transformations.catalogue import catalogue
 
 KNOWN = [catalogue()[name] for name in RESULTS]
 

@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
+from game import catalogue
 
 from chaos.damages import DAMAGES, Damage
 from chaos.faults import DISK_FULL, faults, refuse_wrong_end
@@ -11,7 +12,6 @@ from chaos.kills import repaired_results
 from chaos.run import UnknownFault, chosen_faults
 from chaos.system import RESULTS
 from chaos.violation import Violation
-from transformations.catalogue import catalogue
 
 BY_NAME = {damage.name: damage for damage in DAMAGES}
 

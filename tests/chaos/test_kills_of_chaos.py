@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from accounts import game, taken_in
+from game import catalogue
 from pytest import MonkeyPatch
 
 import chaos.kills
@@ -18,7 +19,6 @@ from chaos.system import RESULTS
 from chaos.violation import Violation
 from lakehouse.changelogs import Boundary
 from lakehouse.lake import Lake
-from transformations.catalogue import catalogue
 
 KNOWN = [catalogue()[name] for name in RESULTS]
 PLACE = "stream.appended"

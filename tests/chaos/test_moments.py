@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from accounts import account_of, game, taken_in
 from deltalake import CommitProperties, DeltaTable
+from game import catalogue
 from processes import EMBEDDED, parity
 from tables_by_hand import write_batch
 
@@ -23,7 +24,6 @@ from lakehouse.identity import begun_epoch
 from lakehouse.lake import Lake
 from lakehouse.log import position
 from lakehouse.tables import create_table
-from transformations.catalogue import catalogue
 from transformations.changelog import changelog_schema
 
 SCORES = catalogue()["team_scores"]

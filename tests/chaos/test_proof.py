@@ -4,13 +4,13 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from game import catalogue
 
 from chaos.accounting import Account, Arrived
 from chaos.lines import Event
 from chaos.proof import judged
 from chaos.system import RESULTS
 from chaos.violation import Violation
-from transformations.catalogue import catalogue
 
 KNOWN = [catalogue()[name] for name in RESULTS]
 ACCOUNT = Account([Arrived(n, Event(str(n), "heartbeat", n, n, {})) for n in range(10)], duplicates=3, quarantined=2)

@@ -9,12 +9,12 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 import pytest
+from game import catalogue
 from pytest import MonkeyPatch
 
 import chaos.reader
 from chaos.reader import LAYERS, Question, Reader, Sums
 from chaos.violation import Violation
-from transformations.catalogue import catalogue
 
 SCORES, SESSIONS = (catalogue()[name] for name in ("team_scores", "player_sessions"))
 RESULTS = [SCORES, SESSIONS]

@@ -9,6 +9,7 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
+from game import catalogue
 from rich.console import Console
 
 from cli.layers import Layers
@@ -16,7 +17,6 @@ from cli.starting import BATCH, CONTROL, VERDICTS, Starting, parts_of
 from lakehouse.lake import create_lake
 from lakehouse.settings import load_settings
 from serving.starting import starting
-from transformations.catalogue import catalogue
 from transformations.result import Result
 
 NAMES = ("team_scores", "level_ups")

@@ -14,6 +14,7 @@ from urllib.request import urlopen
 
 import psutil
 import pytest
+from game import catalogue
 from processes import environment
 from pyspark.sql import SparkSession
 
@@ -29,7 +30,6 @@ from lakehouse.settings import load_settings
 from lakehouse.tables import read_table
 from lakehouse.verdicts import RECONCILIATIONS
 from reconciliation.reconcile import reconcile
-from transformations.catalogue import catalogue
 
 LONGEST = 240.0
 PARTS = [

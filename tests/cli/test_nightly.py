@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from game import catalogue
 
 from cli.nightly import DAY, Nightly, nightly
 from lakehouse.arrivals import ARRIVALS
@@ -17,7 +18,6 @@ from lakehouse.lake import Lake, create_lake
 from lakehouse.log import Position, position
 from lakehouse.settings import load_settings
 from serving.pins import cut_off
-from transformations.catalogue import catalogue
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from deliveries import heartbeat, land, pop
+from game import catalogue
 from pyspark.sql import SparkSession
 from typed import parity
 
 from lakehouse.identity import live_epoch
 from lakehouse.lake import open_lake
-from transformations.catalogue import catalogue
 
 SCORES = ("--result", "team_scores")
 

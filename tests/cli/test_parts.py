@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from game import GAME
 
 from cli.fresh import at_work, fresh
 from cli.parts import PartFailed, Parts, interrupted_by_signals
@@ -69,22 +70,22 @@ def test_the_first_signal_interrupts_and_a_second_one_does_not(number: signal.Si
 
 
 def test_a_directory_of_the_same_command_is_cleared(tmp_path: Path) -> None:
-    made = fresh(tmp_path / "live", command="live")
+    made = fresh(tmp_path / "live", GAME, command="live")
     (made.path / "landing").mkdir()
-    again = fresh(tmp_path / "live", command="live")
+    again = fresh(tmp_path / "live", GAME, command="live")
     assert again.path == made.path
     assert not (again.path / "landing").exists()
 
 
 def test_a_directory_that_another_run_is_at_work_in_is_left_alone(tmp_path: Path) -> None:
-    made = fresh(tmp_path / "live", command="live")
+    made = fresh(tmp_path / "live", GAME, command="live")
     refused = pytest.raises(AlreadyRunning, match="Another `parity live` is at work in .*live. Stop it")
     with at_work(made.path, command="live"), refused:
-        fresh(tmp_path / "live", command="live")
+        fresh(tmp_path / "live", GAME, command="live")
     assert (made.path / "parity.json").exists()
 
 
 def test_a_directory_of_another_command_is_left_alone(tmp_path: Path) -> None:
-    fresh(tmp_path / "demo", command="demo")
+    fresh(tmp_path / "demo", GAME, command="demo")
     with pytest.raises(ParityError, match="not made by `parity live`, so it is not cleared"):
-        fresh(tmp_path / "demo", command="live")
+        fresh(tmp_path / "demo", GAME, command="live")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import at, heartbeat, land, pop
+from game import catalogue
 from other_code import stream_team_scores_wrongly
 from pyspark.sql import SparkSession
 from typed import parity
@@ -16,7 +17,6 @@ from lakehouse.runs import runs
 from lakehouse.settings import load_settings
 from lakehouse.versions import as_noted, at_live, make_live, make_previous_live
 from serving.views import view
-from transformations.catalogue import catalogue
 
 SCORES = ("--result", "team_scores")
 TRUE_SCORES = [3, 12, 21, 30]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import heartbeat, land, pop
+from game import catalogue
 from processes import parity as process
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
@@ -15,7 +16,6 @@ from typer.testing import CliRunner, Result
 from cli.main import app
 from lakehouse.identity import live_epoch
 from lakehouse.lake import open_lake
-from transformations.catalogue import catalogue
 
 SCORES = ("--result", "team_scores")
 TEAM_SCORES = catalogue()["team_scores"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import heartbeat, land, pop
+from game import catalogue
 from processes import QUICK, environment
 from pyspark.sql import SparkSession
 from typed import parity as typed
@@ -16,7 +17,6 @@ from lakehouse.changelogs import boundaries, changelog_name, read_changelog
 from lakehouse.commits import newest
 from lakehouse.identity import live_epoch
 from lakehouse.lake import open_lake
-from transformations.catalogue import catalogue
 
 KILLED = -signal.SIGKILL
 TEAM_SCORES = catalogue()["team_scores"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import at, heartbeat, land, pop
+from game import catalogue
 from pyspark.sql import SparkSession
 from typed import parity
 
@@ -16,7 +17,6 @@ from lakehouse.lake import create_lake, open_lake
 from lakehouse.settings import load_settings
 from lakehouse.terms import agree_on_settings
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 SMALLER = ("--set", "lateness.allowed=30 seconds", "--result", "team_scores")
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 from chromium import chromium, screenshot, seen, text_within
+from game import catalogue
 from pyspark.sql import SparkSession
 from real_airflow import RealAirflow, started
 from small_day import DAY, land_small_day, spoil_batch
@@ -26,7 +27,6 @@ from ingestion.ingest import ingest
 from lakehouse.lake import create_lake
 from lakehouse.settings import load_settings
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from game import catalogue
 from logged import rows
 from pyspark.sql import SparkSession
 
@@ -13,7 +14,6 @@ from lakehouse.commits import commits
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings, Stream
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 from transformations.result import Result
 
 SCORES, SESSIONS, HOT = (catalogue()[name] for name in ("team_scores", "player_sessions", "hot_minutes"))

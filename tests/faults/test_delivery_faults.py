@@ -23,7 +23,7 @@ from lakehouse.log import position
 from lakehouse.settings import Settings
 from lakehouse.tables import read_table
 from reconciliation.verdict import Verdict
-from simulator import simulate
+from simulator.game import simulate
 
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
 ALL = (SCORES, SESSIONS, HOT)
@@ -114,7 +114,7 @@ def test_a_backlog_of_a_day_is_the_same_log_in_one_micro_batch_and_in_many(
     spark: SparkSession, tmp_path: Path, settings: Settings, observe: Observe
 ) -> None:
     landing = tmp_path / "landing"
-    simulate(landing, events=600, players=20, files=48)
+    simulate(landing, events=600, senders=20, files=48)
     logs, answers = [], []
     for files_per_batch in (100, 16):
         lake = create_lake(tmp_path / str(files_per_batch))

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from lakehouse.arrivals import EVENT, QUARANTINED
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings
-from simulator.malformed import BREAKAGES
+from simulator.game.malformed import BREAKAGES
 
 CONFLICT = "copy of an event with other content"
 TIMES_TRIED = 4  # a breakage chooses among its ways

@@ -220,7 +220,7 @@ def test_rows_say_when_in_which_batch_and_by_which_code_they_came(ingested: Inge
         assert found, f"there is no {fate}"
         for batch, at, fingerprint, file in found:
             assert to_millis(at) == to_millis(clock()) and batch == list(DELIVERY).index(file)
-            assert (lake.code(fingerprint) / "lines" / "judge.py").is_file()
+            assert (lake.code(fingerprint) / "transformations" / "lines" / "judge.py").is_file()
 
 
 def test_accepted_rows_keep_their_line(ingested: Ingested) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import at, heartbeat, land, pop
+from game import catalogue
 from logged import assert_whole, event_ids, indexed, rows, written
 from pyspark.sql import SparkSession
 
@@ -25,7 +26,6 @@ from reconciliation.reconcile import reconcile
 from reconciliation.versions import versions_compared
 from speed_layer.replay import replay
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 from transformations.durations import parse_duration
 
 SCORES = catalogue()["team_scores"]

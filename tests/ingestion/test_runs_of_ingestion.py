@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from deliveries import START, land, note_landings, pop
 from engines import Engine, run_by
+from game import SCHEMA
 from logged import assert_whole, event_ids, places, rows, written
 from pyspark.sql import SparkSession
 
@@ -15,7 +16,7 @@ import ingestion.ingest
 import ingestion.intake
 import ingestion.table
 from ingestion.ingest import ingest
-from lakehouse.arrivals import ARRIVALS, DUPLICATE, EVENT, QUARANTINED, SCHEMA
+from lakehouse.arrivals import ARRIVALS, DUPLICATE, EVENT, QUARANTINED
 from lakehouse.commits import newest
 from lakehouse.errors import AlreadyRunning, CheckpointLost, ParityError
 from lakehouse.lake import Lake, create_lake
@@ -193,7 +194,7 @@ def test_a_lake_that_is_older_than_a_kind_of_event_is_refused(
     lake: Lake, landing: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ingest(None, lake, landing, settings)
-    monkeypatch.setattr(ingestion.table, "SCHEMA", SCHEMA.append(pa.field("room_id", pa.string())))
+    monkeypatch.setattr(ingestion.table, "schema", lambda _: SCHEMA.append(pa.field("room_id", pa.string())))
     with pytest.raises(ParityError, match="has no column for room_id: .* Ingest into a new lake"):
         ingest(None, lake, landing, settings)
 

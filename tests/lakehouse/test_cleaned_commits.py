@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import heartbeat, land, pop
+from game import catalogue
 from laws.logs import WINDOWS, rows_of
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
@@ -32,7 +33,6 @@ from reconciliation.reconcile import reconcile
 from serving.status import lake_status
 from speed_layer.restore import restore
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 RESULTS = catalogue(WINDOWS)
 SCORES, SESSIONS = RESULTS["team_scores"], RESULTS["player_sessions"]

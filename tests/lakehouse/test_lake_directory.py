@@ -6,9 +6,11 @@ import stat
 from pathlib import Path
 
 import pytest
+from doors import door_pipeline
 
-from lakehouse.errors import NotALake
+from lakehouse.errors import NoPipeline, NotALake, PipelineChanged
 from lakehouse.lake import FORMAT, MARKER, create_lake, open_lake, write_json
+from lakehouse.pipelines import pipeline_at
 
 
 def content(directory: Path) -> dict[str, bytes | None]:
@@ -116,3 +118,35 @@ def test_a_table_is_there_once_it_has_a_commit(tmp_path: Path) -> None:
     assert lake.has("events")
     assert not lake.has("half-made")
     assert lake.tables() == ["events"]
+
+
+def test_a_lake_notes_its_pipeline_and_keeps_it(tmp_path: Path) -> None:
+    doors = pipeline_at(str(door_pipeline(tmp_path / "doors")))
+    assert create_lake(tmp_path / "lake", doors).pipeline is doors
+    assert open_lake(tmp_path / "lake").pipeline is doors
+    assert create_lake(tmp_path / "lake").pipeline is doors
+    with pytest.raises(
+        PipelineChanged, match=r"is a lake of the pipeline .*doors, and game is named. Nothing was written"
+    ):
+        create_lake(tmp_path / "lake", pipeline_at("game"))
+
+
+def test_a_lake_without_a_note_is_of_the_game(tmp_path: Path) -> None:
+    create_lake(tmp_path / "lake")
+    known = json.loads((tmp_path / "lake" / MARKER).read_text())
+    assert known.pop("pipeline") == {"name": "game", "path": "game"}
+    write_json(tmp_path / "lake" / MARKER, known)
+    assert open_lake(tmp_path / "lake").pipeline.name == "game"
+
+
+def test_a_pipeline_whose_folder_has_moved_is_followed_where_it_is_named_once(tmp_path: Path) -> None:
+    lake = create_lake(tmp_path / "lake", pipeline_at(str(door_pipeline(tmp_path / "doors"))))
+    (tmp_path / "doors").rename(tmp_path / "elsewhere")
+    with pytest.raises(
+        NoPipeline, match=r"is a lake of the pipeline doors, which is not in .*doors any more. Put it back"
+    ):
+        _ = open_lake(lake.path).pipeline
+    with pytest.raises(NoPipeline):
+        create_lake(lake.path, pipeline_at("game"))
+    create_lake(lake.path, pipeline_at(str(tmp_path / "elsewhere")))
+    assert open_lake(lake.path).pipeline.folder == tmp_path / "elsewhere"

@@ -4,11 +4,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from game import catalogue
 
 from lakehouse.lake import Lake, create_lake, write_json
 from lakehouse.lengths import lengths
 from lakehouse.runs import Run
-from transformations.catalogue import catalogue
 
 SCORES, LEVELS = catalogue()["team_scores"], catalogue()["level_ups"]
 BATCH = Run("recompute", ["team_scores@1"], "2026-03-01T01", wall_seconds=4.25)

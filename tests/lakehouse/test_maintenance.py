@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import heartbeat, land, pop
+from game import catalogue
 from laws.logs import WINDOWS, Arrival, Log, write_log
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -52,7 +53,6 @@ from reconciliation.workspace import workspace
 from serving.status import lake_status
 from speed_layer.replay import replay
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 from transformations.changelog import ranking
 from transformations.result import Result
 

@@ -6,8 +6,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from doors import door_pipeline
 
-from lakehouse.errors import BadSettings
+from lakehouse.errors import BadSettings, NoPipeline, PipelineChanged
+from lakehouse.lake import create_lake
+from lakehouse.pipelines import pipeline_at
 from lakehouse.settings import PREFIX, load_settings
 
 SHIPPED = Path(__file__).parents[2] / "parity.toml"
@@ -40,8 +43,10 @@ def test_the_shipped_file_says_the_defaults() -> None:
 
 def test_the_shipped_file_names_every_setting() -> None:
     shipped, known = tomllib.loads(SHIPPED.read_text()), load_settings().model_dump()
-    assert shipped.keys() == known.keys()
-    for section in known:
+    in_words = {"pipeline", "windows"}  # a lake has its own pipeline, and that its own windows
+    assert shipped.keys() == known.keys() - in_words
+    assert all(f"\n# [{section}]\n" in SHIPPED.read_text() for section in in_words)
+    for section in shipped:
         assert shipped[section].keys() == known[section].keys(), section
 
 
@@ -67,10 +72,8 @@ def test_an_unknown_key_is_refused_with_the_known_ones_named(refusal) -> None:
 def test_an_unknown_section_is_refused_with_the_known_ones_named(refusal) -> None:
     said = refusal("[latenes]\n")
     assert "latenes: there is no such setting" in said
-    assert (
-        "Known here: lateness, windows, clock, reconciliation, retention, ingestion, stream, batch, quality, serving, spark."
-        in said
-    )
+    known = "pipeline, lateness, windows, clock, reconciliation, retention, ingestion, stream, batch, quality, serving, spark"
+    assert f"Known here: {known}." in said
 
 
 def test_an_unknown_result_is_refused_with_the_known_ones_named(refusal) -> None:
@@ -166,8 +169,13 @@ def test_the_environment_overrides_one_value_and_keeps_the_files_others(
 def test_the_environment_reaches_a_value_two_levels_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PARITY_WINDOWS__TEAM_SCORES__SIZE", "2 minutes")
     settings = load_settings(SHIPPED)
-    assert settings.windows.team_scores.size == timedelta(minutes=2)
-    assert settings.windows.level_ups.size == timedelta(minutes=1)
+    assert settings.windows["team_scores"]["size"] == timedelta(minutes=2)
+    assert settings.windows["level_ups"]["size"] == timedelta(minutes=1)
+
+
+def test_a_variable_may_hold_a_section_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARITY_WINDOWS__TEAM_SCORES", '{"size": "2 minutes"}')
+    assert load_settings().windows["team_scores"] == {"size": timedelta(minutes=2)}
 
 
 @pytest.mark.parametrize(
@@ -194,3 +202,69 @@ def test_a_variable_of_another_program_is_let_alone(monkeypatch: pytest.MonkeyPa
 def test_settings_cannot_be_changed_afterwards() -> None:
     with pytest.raises(ValueError, match="frozen"):
         load_settings().lateness.policy = "drop"  # type: ignore[misc]
+
+
+@pytest.fixture
+def doors(tmp_path: Path) -> Path:
+    """A pipeline of somebody's own, in a folder outside the project."""
+    return door_pipeline(tmp_path / "doors")
+
+
+def test_a_pipeline_is_the_game_where_nothing_is_said() -> None:
+    assert load_settings().pipeline.name == "game"
+
+
+def test_a_folder_in_a_file_is_relative_to_the_file_and_its_results_have_their_windows(
+    tmp_path: Path, doors: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mine" / "my.toml"
+    file.parent.mkdir()
+    file.write_text('[pipeline]\npath = "../doors"\n[windows]\nopenings = { size = "2 minutes" }\n')
+    monkeypatch.chdir(Path(__file__).parent)
+    settings = load_settings(file)
+    assert settings.pipeline.folder == doors
+    assert settings.windows_by_result == {"openings": {"size": timedelta(minutes=2)}}
+    assert [kind.name for kind in settings.pipeline.kinds] == ["door_opened", "heartbeat"]
+
+
+def test_an_option_goes_before_the_environment_and_that_before_the_file(
+    tmp_path: Path, doors: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, others = tmp_path / "my.toml", door_pipeline(tmp_path / "others")
+    file.write_text('[pipeline]\npath = "doors"\n')
+    assert load_settings(file).pipeline.folder == doors
+    monkeypatch.setenv("PARITY_PIPELINE__PATH", str(others))
+    assert load_settings(file).pipeline.folder == others
+    assert load_settings(file, tried={"pipeline.path": "game"}).pipeline.name == "game"
+
+
+def test_a_lake_has_its_own_pipeline_and_another_is_refused(
+    tmp_path: Path, doors: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = create_lake(tmp_path / "lake", pipeline_at(str(doors)))
+    assert load_settings(lake=lake).pipeline.folder == doors
+    assert load_settings(lake=lake, tried={"pipeline.path": str(doors)}).windows_by_result.keys() == {"openings"}
+    monkeypatch.setenv("PARITY_PIPELINE__PATH", "game")
+    with pytest.raises(
+        PipelineChanged, match=r"is a lake of the pipeline .*doors, and game is named. Nothing was written"
+    ):
+        load_settings(lake=lake)
+
+
+def test_a_pipeline_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text('[pipeline]\npath = "nowhere"\n')
+    with pytest.raises(NoPipeline, match=r"There is no pipeline in .*/nowhere: .* or one of the project: game"):
+        load_settings(file)
+
+
+def test_a_window_of_another_pipeline_is_no_setting(tmp_path: Path, doors: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text(f'[pipeline]\npath = "{doors}"\n[windows]\nteam_scores = {{ size = "2 minutes" }}\n')
+    with pytest.raises(BadSettings, match=r"windows.team_scores: there is no such setting. Known here: openings\."):
+        load_settings(file)
+
+
+def test_only_windows_that_are_held_can_have_a_hold(refusal) -> None:
+    said = refusal('[lateness]\nholds = { player_sessions = "1 day" }\n')
+    assert "lateness.holds.player_sessions: only windows aligned in time are held, those of " in said

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from deliveries import START
+from game import catalogue
 
 from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import Interval, batch_name, coverage, run_at, with_run
@@ -23,7 +24,6 @@ from lakehouse.log import Position, known_version, newest_version, position
 from lakehouse.needs import anchors
 from lakehouse.notes import edited
 from lakehouse.versions import forced_swap, make_live
-from transformations.catalogue import catalogue
 from transformations.durations import from_millis, to_millis
 
 SCORES = catalogue()["team_scores"]

@@ -1,7 +1,9 @@
 """What the laws have in common: a stream that is run over a log as one likes, and its rows held against the plain answer."""
 
+import os
 import random
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -10,6 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from game import catalogue
+from kept import MILLISECOND, Kept, as_kept, keep
 from logs import (
     ANSWERS,
     WINDOWS,
@@ -26,7 +30,8 @@ from logs import (
 )
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from seeds import choose_seed, some
+from seeds import SHRINK, choose_seed, some
+from shrinking import shrunk
 from worlds import narrowed, written
 
 import speed_layer.micro_batch
@@ -38,7 +43,6 @@ from lakehouse.lake import Lake, create_lake
 from lakehouse.log import newest_version
 from lakehouse.settings import Lateness, Settings, Stream, load_settings
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 from transformations.changelog import ranking
 from transformations.result import Result
 
@@ -146,6 +150,14 @@ def written_twice(spark: SparkSession, lake: Lake, result: Result, at: Boundary)
     return revisions.groupBy(*result.identity, "epoch", "log_version", "cause").count().where("count > 1")
 
 
+class Broken(pytest.fail.Exception):
+    """A law does not hold; `shown` is the log narrowed to the world that shows it."""
+
+    def __init__(self, message: str, shown: Log) -> None:
+        super().__init__(message, pytrace=False)
+        self.shown = shown
+
+
 def agree(found: set[Row], expected: set[Row], what: str, log: Log) -> int:
     """Fail with the rows that differ and a log that shows it, ready to be pasted; else say how many were compared."""
     if found == expected:
@@ -157,11 +169,11 @@ def agree(found: set[Row], expected: set[Row], what: str, log: Log) -> int:
 
     # Of the first row alone, if it names a world: the rest of the log is then but its mark.
     shown = narrowed(log, sorted(missing | wrong, key=str)[:1])
-    pytest.fail(
+    raise Broken(
         f"{what}: {len(missing)} rows are missing, {len(wrong)} are there that should not be.\n"
         f"LAWS_SEED={choose_seed()} repeats this run.\nmissing:\n{some_of(missing)}\nwrong:\n{some_of(wrong)}\n"
         f"LOG = {written(shown)}",
-        pytrace=False,
+        shown,
     )
 
 
@@ -170,8 +182,56 @@ def check(spark: SparkSession, lake: Lake, result: Result, log: Log, chosen: Set
 
     That is what was in time or, where it holds windows for late rows, what it did not drop. An engine that tells results once
     is asked for those that it can have told. Under `drop` the view, too, is the answer over what was in time. Returns how many
-    rows, each of a key and a window, were compared.
+    rows, each of a key and a window, were compared. With LAWS_SHRINK a log that breaks the law is made small and kept.
     """
+    try:
+        return _compared(spark, lake, result, log, chosen)
+    except Broken as broken:
+        if SHRINK in os.environ:
+            assert broken.msg is not None
+            broken.msg += "\n" + _kept_small(spark, result, [broken.shown, log], chosen)
+        raise
+
+
+def _kept_small(spark: SparkSession, result: Result, logs: Sequence[Log], chosen: Settings) -> str:
+    """Makes the first of these logs small that breaks the law without a crash, and keeps it; says what came of that."""
+    deadline = time.monotonic() + float(os.environ[SHRINK])
+
+    def breaks(log: Log) -> bool:
+        try:
+            stream_and_check(spark, result, log, chosen)
+        except Broken:
+            return True
+        return False
+
+    broken = next((log for log in logs if breaks(log)), None)
+    if broken is None:
+        return "It takes the restart or the crash on the way, so it is not made smaller; the seed repeats it."
+    small = shrunk(broken, breaks, expired=lambda: time.monotonic() > deadline)
+    lateness = chosen.lateness
+    file = keep(
+        Kept(
+            result=result.name,
+            way=result.way,
+            allowed=lateness.allowed // MILLISECOND,
+            hold=lateness.hold // MILLISECOND,
+            policy=lateness.policy,
+            commits_per_batch=chosen.stream.commits_per_batch,
+            log=as_kept(small),
+        )
+    )
+    return f"Made small and kept as {file.parent.name}/{file.name}, which every run tries from now on:\nLOG = {written(small)}"
+
+
+def stream_and_check(spark: SparkSession, result: Result, log: Log, chosen: Settings) -> int:
+    """The law for one result on a lake of its own, without a restart."""
+    lake = fresh_lake()
+    write_log(lake, log, horizon=chosen.retention.horizon)
+    stream(spark, lake, [result], chosen)
+    return _compared(spark, lake, result, log, chosen)
+
+
+def _compared(spark: SparkSession, lake: Lake, result: Result, log: Log, chosen: Settings) -> int:
     allowed, policy = chosen.lateness.allowed, chosen.lateness.policy
     found = boundaries(lake, result, live_epoch(lake, result))
     assert found[0].log_version == newest_version(lake)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nasty_lines import wide
 
-from simulator import simulate
+from simulator.game import simulate
 
 CLOCK = datetime(2026, 12, 1, tzinfo=UTC)
 """The clock of ingestion, after all that the simulator tells."""
@@ -18,7 +18,7 @@ CLOCK = datetime(2026, 12, 1, tzinfo=UTC)
 
 def drawn_lines(rng: random.Random, scratch: Path) -> list[bytes]:
     """Lines in their order of arrival."""
-    simulate(scratch, events=rng.randrange(80, 200), players=8, files=6, seed=rng.randrange(10**6))
+    simulate(scratch, events=rng.randrange(80, 200), senders=8, files=6, seed=rng.randrange(10**6))
     lines = [line for file in sorted(scratch.glob("*.jsonl")) for line in file.read_bytes().split(b"\n")[:-1]]
     lines += [each[:2000] for each in wide(rng.randrange(20, 60), rng.randrange(10**6))]
     lines += [_copied(rng, rng.choice(lines)) for _ in range(rng.randrange(10, 60))]

@@ -25,7 +25,16 @@ for command in ("ingest --landing {0}/landing", f"stream {some}", "legacy", "sho
 
 def test_without_the_batch_layer_the_kappa_side_stays_green(tmp_path: Path) -> None:
     rest = tmp_path / "project"
-    for package in ("transformations", "lakehouse", "speed_layer", "serving", "reconciliation", "simulator", "cli"):
+    for package in (
+        "transformations",
+        "pipelines",
+        "lakehouse",
+        "speed_layer",
+        "serving",
+        "reconciliation",
+        "simulator",
+        "cli",
+    ):
         shutil.copytree(PROJECT / package, rest / package, ignore=shutil.ignore_patterns("__pycache__"))
     (rest / ".jars").symlink_to(PROJECT / ".jars")
     (tmp_path / "landing").mkdir()

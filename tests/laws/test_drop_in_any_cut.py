@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
+from game import catalogue
 from judging import fresh_lake
 from logs import WINDOWS, Arrival, Log, marks, on_time_answer, rows_of, write_log
 from pyspark.sql import SparkSession
@@ -24,7 +25,6 @@ from reconciliation.pins import pin
 from reconciliation.reconcile import reconciled
 from speed_layer.replay import replay
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 from transformations.result import Result
 
 ALLOWED = timedelta(minutes=2)

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from game import catalogue
 from judging import fresh_lake
 from logs import WINDOWS, Arrival, exact, on_time_answer, rows_of, write_log
 from pyspark.sql import SparkSession
@@ -15,7 +16,6 @@ from lakehouse.settings import Lateness, load_settings
 from reconciliation.pins import pin
 from reconciliation.reconcile import reconciled
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 ALLOWED = timedelta(seconds=5)
 SETTINGS = load_settings().model_copy(update={"lateness": Lateness(allowed=ALLOWED, policy="drop")})

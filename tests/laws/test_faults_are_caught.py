@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from deliveries import at, heartbeat, land, pop
+from game import catalogue
 from other_code import stream_team_scores_wrongly
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -26,7 +27,6 @@ from reconciliation.reconcile import reconcile
 from reconciliation.verdict import Verdict
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 from transformations.result import Result
 from transformations.shape import Part
 

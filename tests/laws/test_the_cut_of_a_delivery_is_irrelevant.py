@@ -23,7 +23,7 @@ from lakehouse.settings import load_settings
 from transformations.durations import to_millis
 
 INGESTED_AT = datetime(2026, 3, 5, tzinfo=UTC)
-LINES, FILES, EXAMPLES = 240, 6, 5
+LINES, FILES, EXAMPLES = 240, 6, 20
 ERRORS = [0, 1, 29.999, 30, 30.001, 3600, -1, -29.999, -30, -30.001, -3600]
 Line = dict[str, Any]
 Fates = dict[str, list[tuple[object, ...]]]

@@ -10,9 +10,9 @@ LAWS = "tests/laws/test_layers_agree.py"
 EDGES = f"{LAWS}::test_beside_the_edges_that_are_known_every_result_equals_batch"
 ANY_LOG = f"{LAWS}::test_on_any_log_at_any_version_in_any_cut_the_stream_equals_batch"
 RECOMPUTED = f"{LAWS}::test_what_the_engine_computes_can_be_recomputed_just_as_well"
-ORDER = f"{LAWS}::test_the_order_of_arrival_is_irrelevant_and_a_replay_rebuilds_the_same"
 DROP = f"{LAWS}::test_under_drop_the_answer_is_that_over_what_was_in_time_in_any_cut"
 FEW_ROWS = f"{LAWS}::test_what_few_rows_touch_is_right_under_either_policy"
+ONE_LATE = "tests/laws/test_one_late_event.py"
 CUT = "tests/laws/test_the_cut_of_a_delivery_is_irrelevant.py"
 WITNESS = "tests/witness/test_witness_at_other_settings.py"
 VIEW = "tests/transformations/test_changelog_view.py"
@@ -109,7 +109,7 @@ MUTANTS = [
     Mutant(
         "an open session is repaired once", "speed_layer/repair.py",
         "again = engine and result.window.reopens and", "again = False and",
-        ANY_LOG, "player_sessions,offer_outcomes",
+        ONE_LATE,
     ),
     Mutant(
         "a micro-batch without news closes open repairs", "speed_layer/micro_batch.py",
@@ -119,7 +119,7 @@ MUTANTS = [
     Mutant(
         "a commit forgets its open repairs", "speed_layer/micro_batch.py",
         'counts.get(("late", False), 0)', "0",
-        ANY_LOG, "player_sessions,offer_outcomes",
+        ONE_LATE,
     ),
     Mutant(
         "a slice with a late row is taken for one without", "lakehouse/log_summary.py",
@@ -160,7 +160,7 @@ MUTANTS = [
     Mutant(
         "a repair never reads on", "speed_layer/repair.py",
         "wider = _wider(spark, log, of, rows, first, last)", "wider = (first, last)",
-        ORDER, "player_sessions,hot_minutes",
+        ONE_LATE, "player_sessions",
     ),
     Mutant(
         "a late change of league moves nothing", "transformations/versions.py",
@@ -217,22 +217,22 @@ MUTANTS = [
     ),
     # Ties and bounds
     Mutant(
-        "ties level up by their bubbles", "transformations/results/level_ups.py",
+        "ties level up by their bubbles", "pipelines/game/results/level_ups.py",
         'F.struct("event_time", "event_id", "bubbles")', 'F.struct("event_time", "bubbles", "event_id")',
         WITNESS, only="edges",
     ),
     Mutant(
-        "ties streak in no order", "transformations/results/pop_streaks.py",
+        "ties streak in no order", "pipelines/game/results/pop_streaks.py",
         '.orderBy("event_time", "event_id")', '.orderBy("event_time", F.desc("event_id"))',
         ANY_LOG, "pop_streaks",
     ),
     Mutant(
-        "a click at the bound is too late", "transformations/results/offer_outcomes.py",
+        "a click at the bound is too late", "pipelines/game/results/offer_outcomes.py",
         "interval {_seconds(within)} seconds", "interval {_seconds(within - timedelta(milliseconds=1))} seconds",
         ANY_LOG, "offer_outcomes",
     ),
     Mutant(
-        "a sliding window holds both its ends", "transformations/results/hot_minutes.py",
+        "a sliding window holds both its ends", "pipelines/game/results/hot_minutes.py",
         "rangeBetween(1 - milliseconds", "rangeBetween(0 - milliseconds",
         WITNESS, only="edges",
     ),

@@ -1,6 +1,6 @@
 """Apply each mutant to a copy of the project, run what has to notice it, and print which did. `make mutants` runs this.
 
-    python tests/mutants/run.py [words of a mutant's name ...]
+    python tests/mutants/run.py [--write docs/laws.md] [words of a mutant's name ...]
 
 The exit code is 1 if a mutant survives, or if its text is no longer there. The selected tests run once on the copy as it
 is, because a test that fails anyway would notice everything. All run in one process, which keeps its JVM: starting one for
@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 from mutants import MUTANTS, Mutant
 from pyspark.sql import SparkSession
+from table import row, write_rows
 
 PROJECT = Path(__file__).parent.parent.parent
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "notebooks", "docs", "demo", "live")
@@ -36,7 +37,9 @@ def forget(*roots: Path) -> None:
     """Forget the modules of the project, so that the next run imports those of its own copy."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), "")
-        if name not in ("__main__", "mutants") and any(Path(file).is_relative_to(root) for root in roots if file):
+        if name not in ("__main__", "mutants", "table") and any(
+            Path(file).is_relative_to(root) for root in roots if file
+        ):
             del sys.modules[name]
 
 
@@ -74,7 +77,8 @@ def printed(*cells: str) -> None:
     sys.stdout.flush()
 
 
-def main(words: list[str]) -> int:
+def main(words: list[str], document: Path | None = None) -> int:
+    names = [mutant.name for mutant in MUTANTS]
     chosen = [mutant for mutant in MUTANTS if not words or any(word in mutant.name for word in words)]
     SparkSession.stop = lambda _self: None  # type: ignore[method-assign]
     unmutated: dict[tuple[str, str, str], str | None] = {}
@@ -102,7 +106,10 @@ def main(words: list[str]) -> int:
             begun = time.monotonic()
             noticed, _ = run(home, mutant)
             survivors += noticed is None
-            printed(mutant.name, noticed or "NOTHING: it survives", f"{time.monotonic() - begun:.0f}")
+            seconds = time.monotonic() - begun
+            printed(mutant.name, noticed or "NOTHING: it survives", f"{seconds:.0f}")
+            if document is not None:
+                write_rows(document, names, {mutant.name: row(mutant.name, noticed, seconds)})
             shutil.rmtree(home)
     sys.stdout.write(f"\n{len(chosen) - survivors} of {len(chosen)} noticed, {survivors} survive.\n")
     return int(survivors > 0)
@@ -111,4 +118,6 @@ def main(words: list[str]) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("words", nargs="*", help="only mutants whose name has one of these")
-    sys.exit(main(parser.parse_args().words))
+    parser.add_argument("--write", type=Path, help="the document whose table of mutants follows, row by row")
+    given = parser.parse_args()
+    sys.exit(main(given.words, given.write and given.write.resolve()))

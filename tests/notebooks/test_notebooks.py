@@ -5,6 +5,7 @@ import subprocess
 
 import jupytext
 import pytest
+from game import catalogue
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from pyspark.sql import SparkSession
@@ -17,10 +18,9 @@ from lakehouse.session import PROJECT
 from lakehouse.settings import load_settings
 from reconciliation.history import keep
 from reconciliation.reconcile import reconcile
-from simulator import simulate
+from simulator.game import simulate
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 FOLDER = PROJECT / "notebooks"
 SHARED = FOLDER / "slides.py"
@@ -36,7 +36,7 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     lake, landing = create_lake(directory / "lake"), directory / "landing"
     settings = load_settings(tried={"ingestion.files_per_batch": "2", "stream.commits_per_batch": "1"})
     results = [catalogue(settings.windows_by_result)["team_scores"]]
-    simulate(landing, events=2000, players=40, files=4)
+    simulate(landing, events=2000, senders=40, files=4)
     ingest(spark, lake, landing, settings)
     stream(spark, lake, results, settings)
     recompute(spark, lake, results[0], settings)

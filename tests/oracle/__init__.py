@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+from game import GAME
 from pyspark.sql import SparkSession
 
 from oracle.parser import TIMES, parsed
 from transformations.clock import Clock
 from transformations.durations import from_millis
-from transformations.kinds import fields
 
 MOMENTS = (*TIMES, "event_time")
-COLUMNS = ("event_id", "kind", *fields(), *MOMENTS)
+COLUMNS = ("event_id", "kind", *GAME.fields(), *MOMENTS)
 
 
 def spark_judges(
@@ -28,7 +28,7 @@ def spark_judges(
     )
     frame = spark.createDataFrame(delivered).selectExpr("place", "cast(bytes as string) as value", "ingested_at")
     moments = [f"unix_millis({name}) as {name}" for name in MOMENTS]
-    rows = parsed(frame, clock).selectExpr("place", "reason", "event_id", "kind", *fields(), *moments)
+    rows = parsed(frame, clock).selectExpr("place", "reason", "event_id", "kind", *GAME.fields(), *moments)
     return [
         (row["reason"], {name: row[name] for name in COLUMNS}) for row in rows.toArrow().sort_by("place").to_pylist()
     ]

@@ -13,6 +13,7 @@ The steps are SQL texts: the same steps as Column objects took a second of calls
 
 from collections.abc import Iterable
 
+from game import KINDS
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -20,7 +21,7 @@ from oracle.clock_columns import event_time, implausible
 from transformations.clock import Clock
 from transformations.columns import column_type
 from transformations.kind import Field, Kind
-from transformations.kinds import KINDS, declaring, fields
+from transformations.kinds import declaring, fields
 
 TIMES = ("occurred_at", "sent_at", "received_at")
 # The years 2 to 9998: Python's calendar has one more on either side, which a reader in another zone leaves.

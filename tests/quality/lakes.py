@@ -6,6 +6,7 @@ from pathlib import Path
 
 from corrupted import Rows, rewrite, stored
 from deliveries import heartbeat, land, pop
+from game import catalogue
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
@@ -16,7 +17,6 @@ from reconciliation.history import keep
 from reconciliation.reconcile import reconcile
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 from transformations.result import Result
 
 RESULTS = ("team_scores", "level_ups", "player_sessions")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from deliveries import at, heartbeat, land, pop
+from game import catalogue
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
@@ -13,7 +14,6 @@ from ingestion.ingest import ingest
 from lakehouse.batches import Interval
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import load_settings
-from transformations.catalogue import catalogue
 
 SETTINGS = load_settings(tried={"quality.late": "1"})
 MIDNIGHT = datetime(2026, 3, 2, tzinfo=UTC)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from deliveries import land, pop
+from game import catalogue
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -16,7 +17,6 @@ from lakehouse.lake import create_lake
 from lakehouse.log import Position, log_at, position
 from quality.pins import pinned
 from quality.stretches import sums_at, totals_named
-from transformations.catalogue import catalogue
 
 from nights import HOUR, MIDNIGHT, SETTINGS, offer, seconds  # isort: skip
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from corrupted import copied, corrupt, without
+from game import catalogue
 from made_once import made_once
 from pyspark.sql import SparkSession
 
@@ -17,7 +18,6 @@ from lakehouse.lake import Lake, open_lake
 from lakehouse.settings import Settings
 from quality.outcome import QualityRun
 from quality.validate import validate
-from transformations.catalogue import catalogue
 
 from nights import RESULTS, SETTINGS, day, nightly  # isort: skip
 

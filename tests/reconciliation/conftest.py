@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import heartbeat, land, pop
+from game import catalogue
 from made_once import made_once
 from pyspark.sql import SparkSession
 
@@ -12,7 +13,6 @@ from ingestion.ingest import ingest
 from lakehouse.lake import Lake, create_lake, open_lake
 from lakehouse.settings import load_settings
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 HOUR = 3600
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from corrupted import Rows, copied, corrupt
+from game import catalogue
 from pyspark.sql import SparkSession
 from typed import parity
 
@@ -23,7 +24,6 @@ from lakehouse.settings import load_settings
 from reconciliation.reconcile import reconcile
 from reconciliation.sentences import agreement
 from reconciliation.verdict import Verdict
-from transformations.catalogue import catalogue
 
 FAR = timedelta(hours=4)
 STRUCK = {("event", "event"), ("duplicate", "copied"), ("quarantined", None)}

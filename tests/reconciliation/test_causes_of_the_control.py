@@ -10,6 +10,7 @@ from operator import or_
 
 import pytest
 from deliveries import START, at, heartbeat, land, pop
+from game import CONTROL_SCHEMA, catalogue
 from planted import MINUTE, Arrived, Explanation, Planted, mixtures, reached, scores
 from pyspark.sql import SparkSession
 
@@ -17,7 +18,7 @@ from batch_layer.recompute import recompute
 from ingestion.ingest import ingest
 from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import Interval
-from lakehouse.control import CONTROL, CONTROL_SCHEMA, processing_time
+from lakehouse.control import CONTROL, processing_time
 from lakehouse.lake import create_lake
 from lakehouse.log import newest_version
 from lakehouse.settings import load_settings
@@ -25,7 +26,6 @@ from lakehouse.tables import append, create_table, read_table
 from reconciliation.pins import pin
 from reconciliation.reconcile import reconciled
 from reconciliation.verdict import Difference
-from transformations.catalogue import catalogue
 
 SEED = int(os.environ.get("PARITY_TEST_SEED") or random.randrange(1_000_000))
 """Another one each time; PARITY_TEST_SEED repeats the one that a failure prints."""

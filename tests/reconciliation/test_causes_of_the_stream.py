@@ -9,6 +9,7 @@ from operator import attrgetter
 
 import pytest
 from deliveries import heartbeat, land, pop
+from game import catalogue
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -20,7 +21,6 @@ from lakehouse.settings import load_settings
 from reconciliation.causes import explained
 from reconciliation.comparison import compared
 from reconciliation.pins import Pin
-from transformations.catalogue import catalogue
 from transformations.result import Result
 
 SETTINGS = load_settings()

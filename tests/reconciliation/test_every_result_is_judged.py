@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from deliveries import START, heartbeat, land, pop
+from game import catalogue
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
@@ -14,7 +15,6 @@ from reconciliation.reconcile import reconcile
 from reconciliation.sentences import agreement
 from reconciliation.verdict import Verdict
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 SETTINGS = load_settings()
 RESULTS = [catalogue()[name] for name in ("lifetime_totals", "team_scores", "level_ups")]

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from game import catalogue
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
@@ -17,7 +18,6 @@ from lakehouse.batches import batch_schema
 from lakehouse.lake import Lake, create_lake
 from reconciliation import comparison, keys
 from reconciliation.workspace import Workspace, workspace
-from transformations.catalogue import catalogue
 from transformations.changelog import changelog_schema, kappa_view
 from transformations.result import Result
 from transformations.windows import Tumbling

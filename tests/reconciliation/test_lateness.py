@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 from deliveries import at, heartbeat, land, pop
+from game import catalogue
 from pyspark.sql import SparkSession
 
 from ingestion.ingest import ingest
@@ -18,7 +19,6 @@ from reconciliation.choice import Choice, Option, advice
 from reconciliation.choice_chart import choice_chart
 from reconciliation.lateness import lateness_choice
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 SECONDS = timedelta(seconds=1)
 RESULTS = catalogue()

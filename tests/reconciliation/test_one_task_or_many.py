@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import at, heartbeat, land, pop
+from game import catalogue
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
@@ -17,7 +18,6 @@ from reconciliation.reconcile import reconcile
 from reconciliation.report import gathered
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 SETTINGS = load_settings()
 RESULTS = list(catalogue().values())

@@ -13,9 +13,9 @@ from ingestion.ingest import ingest
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import newest_version
 from lakehouse.settings import Lateness, load_settings
+from pipelines.game.results.team_scores import team_scores
 from reconciliation.redelivery import Redelivery, redelivery
 from reconciliation.sentences import delayed
-from transformations.results.team_scores import team_scores
 
 MINUTE = 60
 
@@ -119,7 +119,7 @@ def test_longer_windows_are_held_back_as_a_whole(spark: SparkSession, delivered:
 
 def test_the_sentence_names_the_differing_scores_the_spike_and_that_event_time_has_neither(found: Redelivery) -> None:
     assert delayed(found) == (
-        "Held back for 10 minutes from 2026-03-01 10:10 UTC, the same events give 7 of 8 team scores from 09:40 to 10:50 "
+        "Held back for 10 minutes from 2026-03-01 10:10 UTC, the same events give 7 of 8 keys of team_scores from 09:40 to 10:50 "
         "another value by processing time, with a false spike of 126 bubbles in the minute from 10:20 (32 without the "
         "delay); by event time all 7 are identical."
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import at, heartbeat, land, pop
+from game import catalogue
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
@@ -24,7 +25,6 @@ from reconciliation.sentences import agreement
 from reconciliation.verdict import Audit, Verdict
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 MARKUP = "<script>alert('id')</script>"
 TEAM = "<script>alert('team')</script>"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import at, heartbeat, land, pop
+from game import catalogue
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
@@ -16,7 +17,6 @@ from lakehouse.tables import append
 from reconciliation.reconcile import reconcile
 from reconciliation.rewritten import Rewritten, rewritten
 from speed_layer.legacy import legacy
-from transformations.catalogue import catalogue
 
 
 def _written_again(spark: SparkSession, lake: Lake, event_id: str) -> int:

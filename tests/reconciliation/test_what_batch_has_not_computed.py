@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from deliveries import START, at, heartbeat, land, pop
 from deltalake import CommitProperties, DeltaTable, write_deltalake
+from game import catalogue
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
@@ -16,7 +17,6 @@ from lakehouse.settings import load_settings
 from reconciliation.reconcile import reconcile
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 SETTINGS = load_settings()
 NAMES = ("team_scores", "player_sessions", "pop_streaks")

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import pytest
 from deliveries import land
+from game import catalogue
 from logged import assert_whole, rows
 from pyspark.sql import SparkSession
 from rich.text import Text
@@ -35,7 +36,6 @@ from reconciliation.verdict import Verdict
 from serving.api import application
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 from hostile import FILE, HOSTILE, lines  # isort: skip
 

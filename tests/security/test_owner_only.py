@@ -18,7 +18,7 @@ COMMANDS = """
 import contextlib, os, shutil, sys
 from cli.main import run
 for command in (
-    "simulate --landing landing --events 300 --players 5 --hours 24",
+    "simulate --landing landing --events 300 --senders 5 --hours 24",
     "ingest --lake lake --landing landing",
     "stream --lake lake --result player_sessions",
     "recompute --lake lake --result player_sessions",

@@ -12,6 +12,7 @@ import logged
 import pyarrow.parquet as pq
 import pytest
 from deliveries import at, heartbeat, land, pop
+from game import catalogue
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
@@ -32,7 +33,6 @@ from reconciliation.reconcile import reconcile
 from reconciliation.verdict import Verdict
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 from transformations.durations import parse_duration
 from transformations.pseudonym import pseudonym
 

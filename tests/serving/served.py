@@ -9,18 +9,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from deliveries import at, heartbeat, land, pop
+from game import CONTROLLED, catalogue
 from pyspark.sql import SparkSession
 
 from batch_layer.recompute import recompute
 from ingestion.ingest import ingest
-from lakehouse.control import CONTROLLED
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import Settings, load_settings
 from reconciliation.history import keep
 from reconciliation.reconcile import reconcile
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 from transformations.result import Result
 
 RESULTS = ("team_scores", "level_ups", "player_sessions")

@@ -11,6 +11,7 @@ import httpx
 import pyarrow as pa
 import pytest
 from deliveries import START, at
+from game import catalogue
 from served import NASTY, serving, small_settings
 
 from lakehouse.arrivals import ARRIVALS
@@ -18,7 +19,6 @@ from lakehouse.changelogs import changelog_name
 from lakehouse.commits import committed_at
 from lakehouse.lake import Lake
 from serving.reader import Reader
-from transformations.catalogue import catalogue
 from transformations.durations import iso
 
 PLAYERS = ("alice", "bert", "carol", "dora")

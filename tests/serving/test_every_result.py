@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from datasketches import hll_sketch
 from deliveries import START
+from game import catalogue
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from lakehouse.changelogs import Boundary
@@ -17,7 +18,6 @@ from serving.formats import as_arrow, as_csv, as_json
 from serving.pins import LAYERS, Layer, Pinned
 from serving.queries import Asked, Query, history_query, view_query
 from serving.stretches import Stretch
-from transformations.catalogue import catalogue
 from transformations.changelog import changelog_schema
 
 CATALOGUE = catalogue()

@@ -8,19 +8,18 @@ import httpx
 import pyarrow as pa
 import pytest
 from deliveries import at, heartbeat, land, pop
+from game import CONTROLLED, catalogue
 from pyspark.sql import SparkSession
 from served import serving
 
 from batch_layer.recompute import recompute
 from ingestion.ingest import ingest
-from lakehouse.control import CONTROLLED
 from lakehouse.lake import create_lake
 from lakehouse.settings import load_settings
 from serving.formats import ARROW, CSV, FORMATS, JSON
 from serving.pins import LAYERS
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 CATALOGUE = catalogue()
 

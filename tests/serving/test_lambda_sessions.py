@@ -23,6 +23,7 @@ from lakehouse.changelogs import Boundary
 from lakehouse.lake import Lake
 from lakehouse.log import Position
 from lakehouse.settings import Settings, load_settings
+from pipelines.game.results.player_sessions import player_sessions
 from serving import pins
 from serving.dialect import speak_spark
 from serving.pins import Pinned, pinned
@@ -30,7 +31,6 @@ from serving.queries import Asked, view_query
 from serving.views import merged
 from transformations.changelog import changelog_schema, kappa_view
 from transformations.result import Result
-from transformations.results.player_sessions import player_sessions
 
 EXAMPLES = 200
 OF_BOTH_ENGINES = 4

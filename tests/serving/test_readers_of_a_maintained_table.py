@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from deliveries import START
 from deltalake import CommitProperties, DeltaTable, write_deltalake
+from game import catalogue
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from lakehouse.arrivals import ARRIVALS
@@ -24,7 +25,6 @@ from lakehouse.lake import Lake, create_lake
 from lakehouse.log import Position
 from lakehouse.settings import load_settings
 from serving.reader import Reader
-from transformations.catalogue import catalogue
 from transformations.changelog import changelog_schema
 
 EXAMPLES = 3

@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from deliveries import START
+from game import catalogue
 
 from lakehouse.batches import Coverage, Interval, run_at
 from lakehouse.lake import Lake
@@ -17,7 +18,6 @@ from serving import pins
 from serving.dialect import speak_spark
 from serving.pins import pinned
 from serving.queries import Asked, view_query
-from transformations.catalogue import catalogue
 from transformations.result import Result
 
 EXAMPLES = 60

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from game import catalogue
 from no_spark import NoSpark
 from pyspark.sql import SparkSession
 from served import NASTY, small_settings
@@ -17,7 +18,6 @@ from typed import parity
 
 from lakehouse.changelogs import boundary, read_kappa
 from lakehouse.lake import Lake
-from transformations.catalogue import catalogue
 
 SCORES = catalogue()["team_scores"]
 

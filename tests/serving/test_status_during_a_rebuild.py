@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from deliveries import START
+from game import catalogue
 
 from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundary, changelog_name
@@ -12,7 +13,6 @@ from lakehouse.identity import begun_epoch
 from lakehouse.lake import Lake
 from lakehouse.log import Position
 from serving.status import lake_status
-from transformations.catalogue import catalogue
 
 SCORES = catalogue()["team_scores"]
 

@@ -8,12 +8,12 @@ from typing import Any
 import duckdb
 import pytest
 from deliveries import START
+from game import CONTROLLED, catalogue
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType, TimestampType
 from served import RESULTS, small_settings
 
 from lakehouse.changelogs import Boundary
-from lakehouse.control import CONTROLLED
 from lakehouse.lake import Lake
 from lakehouse.settings import Serving
 from lakehouse.versions import as_noted
@@ -22,7 +22,6 @@ from serving.pins import LAYERS, Layer, Pinned
 from serving.queries import Asked, view_query
 from serving.reader import Reader
 from serving.views import view
-from transformations.catalogue import catalogue
 from transformations.changelog import changelog_schema, kappa_view
 from transformations.result import Result
 

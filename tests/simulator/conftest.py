@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from simulated import Simulated, read
 
-from simulator import simulate
+from simulator.game import simulate
 
 Simulate = Callable[..., Simulated]
 

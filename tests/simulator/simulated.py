@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from simulator import Delivered
+from simulator.delivered import Delivered
 
 FIELDS: dict[str, dict[str, type]] = {
     "bubbles_popped": {"player_id": str, "team_id": str, "bubbles": int},

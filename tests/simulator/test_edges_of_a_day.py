@@ -8,8 +8,8 @@ import pytest
 from edges_counted import EDGES
 from simulated import Simulated, read
 
-from simulator import coincidences, oddities, simulate
-from simulator.oddities import ODDITIES, Oddities, Said
+from simulator.game import coincidences, oddities, simulate
+from simulator.game.oddities import ODDITIES, Oddities, Said
 
 Taken = Callable[[pytest.MonkeyPatch], None]
 
@@ -81,7 +81,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
 
 
 def counted(directory: Path, *edges: str) -> dict[str, int]:
-    day = read(directory / "landing", simulate(directory / "landing", events=6_000, players=60, hours=8, files=2))
+    day = read(directory / "landing", simulate(directory / "landing", events=6_000, senders=60, hours=8, files=2))
     return {edge: EDGES[edge](day) for edge in edges or EDGES}
 
 

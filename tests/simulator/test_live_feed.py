@@ -13,10 +13,11 @@ from statistics import mean
 import pytest
 from simulated import Simulated, read
 
-from simulator import LandingNotEmpty, feed
-from simulator.feed import Game
-from simulator.rhythm import SERVER
-from simulator.tempo import steady
+from simulator.game import feed
+from simulator.game.feed import Game
+from simulator.game.rhythm import SERVER
+from simulator.game.tempo import steady
+from simulator.landing import LandingNotEmpty
 
 MINUTES = timedelta(minutes=1)
 BEGUN = datetime(2026, 3, 1, 3, 0, 20, tzinfo=UTC)
@@ -184,7 +185,7 @@ def test_a_landing_directory_with_files_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rate": 0}, {"back": timedelta(minutes=-1)}, {"every": timedelta(0)}, {"players": 0}]
+    "wrong", [{"rate": 0}, {"back": timedelta(minutes=-1)}, {"every": timedelta(0)}, {"senders": 0}]
 )
 def test_a_setting_of_the_feed_that_makes_no_sense_is_named(tmp_path: Path, wrong: dict[str, object]) -> None:
     turned = Turned(1)

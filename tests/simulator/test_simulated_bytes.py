@@ -33,7 +33,7 @@ def test_another_seed_gives_other_bytes(run: Run) -> None:
 
 
 def test_another_process_with_another_hash_seed_and_time_zone_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
-    program = "import sys; from pathlib import Path; from simulator import simulate\n"
+    program = "import sys; from pathlib import Path; from simulator.game import simulate\n"
     program += "simulate(Path(sys.argv[1]), events=3_000, files=5)"
     elsewhere = {"PYTHONHASHSEED": "4711", "TZ": "Pacific/Auckland", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", program, str(tmp_path / "two")]

@@ -31,10 +31,10 @@ def test_the_default_run_counts_its_lines_exactly(a_day: Simulated) -> None:
     "options",
     [
         {"events": 1},
-        {"events": 50, "players": 1, "hours": 0.01},
-        {"events": 999, "players": 3, "files": 7},
+        {"events": 50, "senders": 1, "hours": 0.01},
+        {"events": 999, "senders": 3, "files": 7},
         {"events": 4_321, "hours": 100.0, "seed": 3},
-        {"events": 20_000, "hours": 2.0, "players": 40, "seed": 11},
+        {"events": 20_000, "hours": 2.0, "senders": 40, "seed": 11},
     ],
 )
 def test_a_run_of_another_size_makes_exactly_the_events_asked_for(run: Run, options: dict[str, int]) -> None:

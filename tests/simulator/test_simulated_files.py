@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from simulated import Simulated
 
-from simulator import LandingNotEmpty, simulate
-from simulator.landing import Landing
+from simulator.game import simulate
+from simulator.landing import Landing, LandingNotEmpty
 
 Run = Callable[..., Simulated]
 
@@ -99,7 +99,7 @@ def test_progress_ends_with_all_events(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"events": 0}, {"players": 0}, {"files": 0}, {"hours": 0.0}, {"start": datetime(2026, 3, 1)}],  # noqa: DTZ001
+    [{"events": 0}, {"senders": 0}, {"files": 0}, {"hours": 0.0}, {"start": datetime(2026, 3, 1)}],  # noqa: DTZ001
 )
 def test_a_setting_that_makes_no_sense_is_named(tmp_path: Path, wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import heartbeat, land, pop
+from game import catalogue
 from pyspark.sql import SparkSession
 
 from ingestion.ingest import ingest
@@ -12,7 +13,6 @@ from lakehouse.identity import live_epoch
 from lakehouse.lake import Lake
 from lakehouse.settings import Settings
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 SESSIONS = catalogue()["player_sessions"]
 MINUTE = 60

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from game import catalogue
 from laws.logs import ANSWERS, WINDOWS, Arrival, Row, rows_of, write_log
 from pyspark.sql import DataFrame, SparkSession
 
@@ -46,7 +47,6 @@ from serving.status import lake_status
 from speed_layer.replay import replay
 from speed_layer.restore import restore
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 from transformations.result import Result
 
 SETTINGS = load_settings().model_copy(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from deliveries import START
+from game import catalogue
 from made_log import append_events
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -20,7 +21,6 @@ from lakehouse.log import log_at, newest_version
 from lakehouse.queries import Watched
 from lakehouse.settings import Lateness, load_settings
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 from transformations.result import Result
 
 MINUTE = timedelta(minutes=1)

@@ -30,12 +30,12 @@ from lakehouse.lake import Lake, create_lake
 from lakehouse.locks import exclusive
 from lakehouse.settings import Lateness, Settings, Stream, load_settings
 from lakehouse.tables import read_table
+from pipelines.game.results.level_ups import level_ups
+from pipelines.game.results.player_sessions import player_sessions
+from pipelines.game.results.team_scores import team_scores
 from speed_layer.stream import stream
 from transformations.durations import to_millis
 from transformations.result import Result
-from transformations.results.level_ups import level_ups
-from transformations.results.player_sessions import player_sessions
-from transformations.results.team_scores import team_scores
 
 SCORES, LEVELS = team_scores(), level_ups()
 MINUTE = 60

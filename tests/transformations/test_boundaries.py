@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from deliveries import START
+from game import catalogue
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType, TimestampType
 
-from transformations.catalogue import catalogue
 from transformations.durations import to_millis
 
 HOUR, MINUTE = 3600, 60

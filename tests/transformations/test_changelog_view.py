@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 from deliveries import START
+from game import catalogue
 from interleavings import SIZE, Interleaving, newest_wins
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, TimestampType
 
-from transformations.catalogue import catalogue
+from pipelines.game.results.team_scores import team_scores
 from transformations.changelog import changelog_schema, kappa_view, ranking, unsuperseded
 from transformations.result import Result
-from transformations.results.team_scores import team_scores
 
 RESULT = team_scores()
 

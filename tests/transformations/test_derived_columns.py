@@ -7,20 +7,18 @@ from typing import Any
 import duckdb
 import pytest
 from deliveries import START
+from game import KINDS, LOG_COLUMNS, catalogue
 from made_log import log_frame
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lakehouse.arrivals import LOG_COLUMNS
+from pipelines.game.results.active_players import active_players
+from pipelines.game.results.player_pace import player_pace
 from serving.dialect import speak_spark
 from serving.pins import Pinned
 from serving.queries import Asked, view_query
-from transformations.catalogue import catalogue
 from transformations.durations import from_millis, to_millis
-from transformations.kinds import KINDS
 from transformations.result import Result
-from transformations.results.active_players import active_players
-from transformations.results.player_pace import player_pace
 
 ALLOWED = timedelta(minutes=5)
 HOURS = 40

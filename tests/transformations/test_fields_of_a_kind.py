@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 from deliveries import START, at
+from game import KINDS, catalogue
 from judged import in_order, judged_table, rows_of
 from made_log import log_frame
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from transformations.catalogue import catalogue
 from transformations.kind import Field, FieldType, Kind
-from transformations.kinds import KINDS, fields
+from transformations.kinds import fields
 from transformations.lines import without_names
 
 SAID: dict[FieldType, Any] = {"text": "own", "whole number": 7}
@@ -46,7 +46,7 @@ class Line:
 
 
 def foreign_to(kind: Kind) -> list[Field]:
-    return [field for name, field in fields().items() if name not in {own.name for own in kind.fields}]
+    return [field for name, field in fields(KINDS).items() if name not in {own.name for own in kind.fields}]
 
 
 def lines() -> Iterator[Line]:
@@ -66,7 +66,7 @@ KEY = "0123456789abcdef" * 4
 def judged() -> list[SimpleNamespace]:
     """Every line, in the order of `LINES`, with its `fate` and with `nameless`, its bytes in a lake without names."""
     table = judged_table([line.text for line in LINES], ingested_at=START + timedelta(hours=1))
-    renamed = without_names(table.drop_columns(["id_high", "id_low", "content_hash"]), KEY)["raw"].to_pylist()
+    renamed = without_names(table.drop_columns(["id_high", "id_low", "content_hash"]), KEY, KINDS)["raw"].to_pylist()
     found = rows_of(in_order(table).rows)
     return [SimpleNamespace(**vars(row), nameless=bytes_) for row, bytes_ in zip(found, renamed, strict=True)]
 
@@ -78,10 +78,10 @@ def test_there_are_lines_of_every_kind_with_every_foreign_field() -> None:
 
 
 def test_a_foreign_field_leaves_its_column_null_and_the_event_as_it_is(judged: list[SimpleNamespace]) -> None:
-    nothing = dict.fromkeys(fields())
+    nothing = dict.fromkeys(fields(KINDS))
     for line, row in zip(LINES, judged, strict=True):
         assert (row.reason, row.kind) == (None, line.kind.name), line
-        assert {name: getattr(row, name) for name in fields()} == {**nothing, **line.own}, line
+        assert {name: getattr(row, name) for name in fields(KINDS)} == {**nothing, **line.own}, line
 
 
 def test_a_copy_that_differs_in_a_foreign_field_only_is_an_honest_one(judged: list[SimpleNamespace]) -> None:
@@ -107,7 +107,7 @@ def log_of(spark: SparkSession, case: str, said: dict[str, Any]) -> DataFrame:
             "event_time": moment,
             "high_water": moment,
         }
-        row |= {name: said.get(name) for name in fields()}
+        row |= {name: said.get(name) for name in fields(KINDS)}
         row |= {field.name: 600 if field.type == "whole number" else f"own {place % 2}" for field in kind.fields}
         rows.append(row)
     return log_frame(spark, rows).withColumn("case", F.lit(case))
@@ -117,8 +117,10 @@ def test_no_result_reads_a_field_from_an_event_whose_kind_does_not_have_it(spark
     """Also from a log that has such values: one of before, or of other code."""
     cases: dict[str, dict[str, Any]] = {
         "clean": {},
-        "foreign": {name: 7 if field.type == "whole number" else "foreign" for name, field in fields().items()},
-        "like the others": {name: 600 if field.type == "whole number" else "own 0" for name, field in fields().items()},
+        "foreign": {name: 7 if field.type == "whole number" else "foreign" for name, field in fields(KINDS).items()},
+        "like the others": {
+            name: 600 if field.type == "whole number" else "own 0" for name, field in fields(KINDS).items()
+        },
     }
     log = reduce(DataFrame.unionByName, (log_of(spark, case, said) for case, said in cases.items())).persist()
     for name, result in catalogue().items():

@@ -11,10 +11,10 @@ from deliveries import START
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.game.results.level_ups import level_ups
+from pipelines.game.results.team_scores import team_scores
 from transformations.durations import to_millis
 from transformations.result import Result
-from transformations.results.level_ups import level_ups
-from transformations.results.team_scores import team_scores
 
 RESULTS = {"team_scores": team_scores(), "level_ups": level_ups()}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from arrivals import MONDAY
+from game import catalogue
 from operation import RESULTS, Ended
 
 from lakehouse.batches import coverage
@@ -15,7 +16,6 @@ from lakehouse.lake import open_lake
 from lakehouse.settings import load_settings
 from lakehouse.versions import at_live
 from serving.pins import cut_off
-from transformations.catalogue import catalogue
 
 DAY = timedelta(days=1)
 DAYS = [f"{MONDAY + number * DAY:%Y-%m-%d}" for number in range(7)]

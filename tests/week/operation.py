@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 RESULTS = ("player_sessions", "team_scores")
 PACKAGES = (
     *("batch_layer", "chaos", "cli", "dags", "ingestion", "lakehouse", "quality", "reconciliation", "serving"),
-    *("simulator", "speed_layer", "transformations"),
+    *("pipelines", "simulator", "speed_layer", "transformations"),
 )
 
 
@@ -32,7 +32,10 @@ def small_project(directory: Path) -> Path:
     """
     for name in PACKAGES:
         shutil.copytree(PROJECT / name, directory / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in (directory / "transformations" / "results").glob("[a-z]*.py"):
+    game = directory / "pipelines" / "game"
+    story = (game / "pipeline.py").read_text()
+    (game / "pipeline.py").write_text(story.replace(' "level_ups")', ")").replace('"hot_minutes", ', ""))
+    for file in (game / "results").glob("[a-z]*.py"):
         if file.stem not in RESULTS:
             file.unlink()
     (directory / ".jars").symlink_to(PROJECT / ".jars")

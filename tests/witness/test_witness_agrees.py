@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from changed import CHANGES, SOURCE, everything
+from game import CONTROLLED, catalogue
 from logged import fates, reasons
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
@@ -15,19 +16,18 @@ from witness import Witness
 
 from batch_layer.recompute import recompute
 from ingestion.ingest import ingest
-from lakehouse.control import CONTROLLED
 from lakehouse.lake import Lake, create_lake
 from lakehouse.settings import Serving, Settings, Stream, load_settings
+from pipelines.game.results.active_players import ERROR
 from serving.pins import LAYERS, Layer
 from serving.reader import Reader
 from serving.views import view
-from simulator import Delivered, simulate
+from simulator.delivered import Delivered
+from simulator.game import simulate
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 from transformations.durations import iso
 from transformations.result import Result
-from transformations.results.active_players import ERROR
 
 INGESTED_AT = datetime(2026, 3, 5, tzinfo=UTC)
 RESULTS = catalogue()

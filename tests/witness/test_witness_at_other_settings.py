@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from deliveries import land
 from edges import INGESTED_AT, land_edges
+from game import catalogue
 from logged import fates
 from outside_cases import cars, impulse
 from pyspark.sql import DataFrame, SparkSession
@@ -23,8 +24,7 @@ from ingestion.ingest import ingest
 from lakehouse.lake import Lake, create_lake
 from lakehouse.log import log_at, newest_version
 from lakehouse.settings import load_settings
-from simulator import simulate
-from transformations.catalogue import catalogue
+from simulator.game import simulate
 from transformations.result import Result
 
 Windows = dict[str, dict[str, int]]
@@ -64,7 +64,7 @@ CASES: dict[str, tuple[str, Windows, int]] = {
 @pytest.fixture(scope="module")
 def landings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     found = {name: tmp_path_factory.mktemp(name) / "landing" for name in ("edges", "day", "outside")}
-    simulate(found["day"], events=1500, seed=chance("witness").randrange(10**6), players=40, hours=3, files=6)
+    simulate(found["day"], events=1500, seed=chance("witness").randrange(10**6), senders=40, hours=3, files=6)
     for name in ("edges", "outside"):
         found[name].mkdir()
     land_edges(found["edges"])

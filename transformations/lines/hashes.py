@@ -14,14 +14,14 @@ import orjson
 import pyarrow as pa
 
 from ..kind import Kind
-from ..kinds import KINDS, fields
+from ..kinds import fields
 from .schema import MOMENT
 from .shapes import by_shape
 
 Hashes = npt.NDArray[np.int64]
 
 
-def with_hashes(table: pa.Table, key: bytes, kinds: Iterable[Kind] = KINDS) -> pa.Table:
+def with_hashes(table: pa.Table, key: bytes, kinds: Iterable[Kind]) -> pa.Table:
     """Judged lines with `id_high`, `id_low` (128 bits of the id's hash) and `content_hash` (64 bits); null for no event."""
     events = np.asarray(table["reason"].is_null())
     rows = table.filter(pa.array(events))

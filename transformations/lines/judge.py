@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from ..clock import Clock
 from ..durations import milliseconds
 from ..kind import Kind
-from ..kinds import KINDS, declaring, fields
+from ..kinds import declaring, fields
 from .columns import Flags, column_of
 from .rules import judge_line
 from .schema import MOMENT, judged_schema, said_types
@@ -35,7 +35,7 @@ def lines_of(block: bytes) -> list[bytes]:
     return lines
 
 
-def judge(lines: Sequence[bytes], clock: Clock, *, ingested_at: int, kinds: Iterable[Kind] = KINDS) -> pa.Table:
+def judge(lines: Sequence[bytes], clock: Clock, *, ingested_at: int, kinds: Iterable[Kind]) -> pa.Table:
     """One row a line, in their order, as `judged_schema` says. `ingested_at` is the clock of ingestion, in milliseconds.
 
     A line whose fields are all right has them in its columns, also if the clock has something against it. Of any other line

@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..kind import Kind
-from ..kinds import KINDS, personal
+from ..kinds import personal
 from ..pseudonym import keyed_hash, pseudonym
 from .schema import MOMENT, said_types
 from .shapes import by_shape
 from .times import FIRST_YEAR, LAST_YEAR, MOST_HOURS_OF_ZONE
 
 
-def without_names(table: pa.Table, key: str, kinds: Iterable[Kind] = KINDS) -> pa.Table:
+def without_names(table: pa.Table, key: str, kinds: Iterable[Kind]) -> pa.Table:
     """Judged lines with pseudonyms in their columns and in `raw`. The key is that of the settings."""
     kinds, secret = tuple(kinds), key.encode()
     for name in personal(kinds):

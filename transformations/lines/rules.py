@@ -1,7 +1,7 @@
 """The rules of a landing line, one by one: what it says, and the first reason why it is no event. One sample line:
 
-    {"event_id": "7f3a…", "kind": "bubbles_popped", "player_id": "alice", "team_id": "blue", "bubbles": 7,
-     "reaction_ms": 231, "occurred_at": "2026-03-01T10:00:03.120Z", "sent_at": "…", "received_at": "…"}
+    {"event_id": "7f3a…", "kind": "door_opened", "door_id": "north", "badge": 231,
+     "occurred_at": "2026-03-01T10:00:03.120Z", "sent_at": "…", "received_at": "…"}
 
 This is the specification. `judge` reads sound lines by columns, which is quicker, and asks here about every other.
 """

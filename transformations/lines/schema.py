@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from ..kind import MOST_DIGITS, Decimal, FieldType, Kind, Named
-from ..kinds import KINDS, fields
+from ..kinds import fields
 
 TIMES = ("occurred_at", "sent_at", "received_at")
 MOMENT = pa.timestamp("us", "UTC")
@@ -33,13 +33,13 @@ def type_of(column: pa.DataType) -> FieldType | None:
     return next((each for each, type_ in _TYPES.items() if type_ == column), None)
 
 
-def said_types(kinds: Iterable[Kind] = KINDS) -> dict[str, FieldType]:
+def said_types(kinds: Iterable[Kind]) -> dict[str, FieldType]:
     """What a line itself has something to say about."""
     declared: dict[str, FieldType] = {name: field.type for name, field in fields(kinds).items()}
     return {"event_id": "text", "kind": "text", **declared, **dict.fromkeys(TIMES, "time")}
 
 
-def judged_schema(kinds: Iterable[Kind] = KINDS) -> pa.Schema:
+def judged_schema(kinds: Iterable[Kind]) -> pa.Schema:
     """One row a line. `reason` is null for an event; `raw` are the line's bytes without the line feed."""
     said = {name: arrow_type(each) for name, each in said_types(kinds).items()}
     return pa.schema({**said, "event_time": MOMENT, "reason": pa.string(), "raw": pa.binary()})

@@ -1,7 +1,7 @@
 """A line read as JSON by the letter: one object, no key twice, no half characters, numbers as they are written.
 
-The limits are those of the parser that read the first logs, Jackson's (which grants 0.… and 0e… one digit more). No line of a
-game comes near them.
+The limits are those of the parser that read the first logs, Jackson's (which grants 0.… and 0e… one digit more). No ordinary
+line comes near them.
 """
 
 import json

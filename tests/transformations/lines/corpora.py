@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from drawn_lines import drawn_lines
 from drawn_times import CLOCK, INGESTED, drawn_times
+from game import KINDS
 from lines_at_the_start import CLOCKS
 from oracle import COLUMNS, arrow_judges, spark_judges
 from pyspark.sql import SparkSession
 from seeds import JUDGE_SEED, chance, choose_seed
-
-from transformations.kinds import KINDS
 
 LINES, TIMES = 20_000, 10_000
 SMALL_BLOCKS = (1, 1, 2, 3, 5, 8) * 50
@@ -58,7 +57,7 @@ def clock_of(lines_package: Any) -> Any:
 def by_columns(lines_package: Any) -> Way:
     """As `judge` does, of a package that may be a copy with a mistake in it."""
     clock = clock_of(lines_package)
-    return lambda lines: arrow_judges(lines_package.judge(lines, clock, ingested_at=INGESTED))
+    return lambda lines: arrow_judges(lines_package.judge(lines, clock, ingested_at=INGESTED, kinds=KINDS))
 
 
 def by_the_rules(lines_package: Any) -> Way:

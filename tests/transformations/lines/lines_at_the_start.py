@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 from deliveries import START
+from game import KINDS
 
 from transformations.clock import Clock
 from transformations.durations import to_millis
@@ -17,4 +18,4 @@ def as_bytes(text: str | bytes) -> bytes:
 
 
 def judged_at_the_start(*lines: str | bytes) -> pa.Table:
-    return judge([as_bytes(each) for each in lines], Clock(), ingested_at=INGESTED)
+    return judge([as_bytes(each) for each in lines], Clock(), ingested_at=INGESTED, kinds=KINDS)

@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterator
 
 import pyarrow as pa
+from game import KINDS
 from judged_lines import HEARTBEAT, LEAGUE, LINES, OFFER, SOUND, line
 from lines_at_the_start import INGESTED, judged_at_the_start
 from pyspark.sql import SparkSession
 
 from transformations.clock import Clock
 from transformations.kind import Field, Kind
-from transformations.kinds import KINDS
 from transformations.lines import id_hash_sql, judge, with_hashes
 
 KEY, OTHER_KEY = bytes(range(32)), bytes(range(1, 33))
@@ -18,7 +18,7 @@ HASHES = ["id_high", "id_low", "content_hash"]
 
 
 def hashed(*lines: str | bytes, key: bytes = KEY) -> list[tuple[int, int, int]]:
-    rows = with_hashes(judged_at_the_start(*lines), key).select(HASHES).to_pylist()
+    rows = with_hashes(judged_at_the_start(*lines), key, KINDS).select(HASHES).to_pylist()
     return [tuple(row.values()) for row in rows]
 
 
@@ -28,7 +28,7 @@ def contents(*lines: str | bytes, key: bytes = KEY) -> list[int]:
 
 def test_only_events_have_hashes_and_nothing_else_is_changed() -> None:
     judged = judged_at_the_start(*LINES.values())
-    table = with_hashes(judged, KEY)
+    table = with_hashes(judged, KEY, KINDS)
     assert table.drop_columns(HASHES).equals(judged)
     for name in HASHES:
         assert table.schema.field(name).type == pa.int64()
@@ -121,7 +121,7 @@ def contents_of(lines: list[bytes], kinds: list[Kind]) -> list[int]:
 def test_spark_computes_the_same_hash_of_an_id(spark: SparkSession) -> None:
     texts = [text for text in LINES.values() if len(text) < 3000]
     texts += [line(event_id=f"{number} Zoë 🫧") for number in range(200)]
-    table = with_hashes(judged_at_the_start(*texts), KEY).select(["event_id", "id_high", "id_low"])
+    table = with_hashes(judged_at_the_start(*texts), KEY, KINDS).select(["event_id", "id_high", "id_low"])
     high, low = id_hash_sql(KEY)
     same = f"count_if(id_high <=> {high} and id_low <=> {low}) as same"
     ids = spark.createDataFrame(table).where("id_high is not null")

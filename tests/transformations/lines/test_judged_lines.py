@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deliveries import START
+from game import KINDS
 from judged_lines import ACCEPTED, LINES, REJECTED, line
 from lines_at_the_start import CLOCKS, as_bytes, judged_at_the_start
 
@@ -90,7 +91,7 @@ def test_a_time_is_its_moment_in_utc_cut_to_milliseconds(
 
 
 def test_no_line_at_all_has_no_rows() -> None:
-    assert judged_at_the_start().equals(judged_schema().empty_table())
+    assert judged_at_the_start().equals(judged_schema(KINDS).empty_table())
 
 
 def test_a_last_line_needs_no_line_feed_and_an_empty_one_is_a_line() -> None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from corpora import LINES, TIMES, Corpus, by_columns, by_the_rules, corpus_of, differences, drawn_corpora, shown
 from drawn_times import CLOCK, INGESTED
+from game import KINDS
 from nasty_lines import ALONE
 from planted_in_judging import NOTHING, PLANTED, planted
 from pyspark.sql import SparkSession
@@ -77,9 +78,11 @@ def test_a_copy_without_a_mistake_is_not_noticed(corpora: dict[str, Corpus], tmp
 def test_what_becomes_of_a_line_does_not_depend_on_its_neighbours(corpora: dict[str, Corpus]) -> None:
     rng = chance("neighbours", seed=JUDGE_SEED)
     for corpus in corpora.values():
-        whole, count = judge(corpus.lines, CLOCK, ingested_at=INGESTED), len(corpus.lines)
+        whole, count = judge(corpus.lines, CLOCK, ingested_at=INGESTED, kinds=KINDS), len(corpus.lines)
         alone = sorted(rng.sample(range(count), 500))
         cuts = sorted({0, count, *rng.sample(range(count), 50), *alone, *(place + 1 for place in alone)})
         blocks = [corpus.lines[begin:end] for begin, end in pairwise(cuts)]
         assert sum(len(block) == 1 for block in blocks) >= 500
-        assert pa.concat_tables(judge(block, CLOCK, ingested_at=INGESTED) for block in blocks).equals(whole)
+        assert pa.concat_tables(judge(block, CLOCK, ingested_at=INGESTED, kinds=KINDS) for block in blocks).equals(
+            whole
+        )

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 from drawn_lines import drawn_lines
 from drawn_times import drawn_times
+from game import KINDS
 from judged_lines import ACCEPTED, LINES, OFFER, SOUND, line, undated
 from lines_at_the_start import CLOCKS, as_bytes, judged_at_the_start
 from nasty_lines import ALONE
 from seeds import JUDGE_SEED, chance
 
-from transformations.kinds import KINDS
 from transformations.lines import without_names
 
 KEY = "correct-horse-battery-staple-8c1f"
@@ -31,7 +31,7 @@ def renamed(player: str | None) -> str | None:
 
 
 def nameless(*lines: str | bytes) -> pa.Table:
-    return without_names(judged_at_the_start(*lines), KEY)
+    return without_names(judged_at_the_start(*lines), KEY, KINDS)
 
 
 @pytest.fixture(scope="module")

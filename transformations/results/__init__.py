@@ -1,1 +1,0 @@
-"""The catalogue: one module a result."""
