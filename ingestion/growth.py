@@ -4,20 +4,19 @@ What the rows that are there cannot have is refused before anything is written: 
 came without a field will never have it.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, QueryBuilder, Schema
+from deltalake import DeltaTable, QueryBuilder, Schema
 
 from lakehouse.arrivals import ARRIVALS, schema
-from lakehouse.carrying import carried_on
 from lakehouse.delta_table import delta_table
 from lakehouse.errors import LogCannotGrow
 from lakehouse.lake import Lake
 from lakehouse.nameless import is_nameless
 from lakehouse.notes import edited, note
+from lakehouse.tables import add_columns
 from transformations.kind import Field, Kind, in_words
 from transformations.lines.schema import type_of
 
@@ -42,12 +41,7 @@ def grow(lake: Lake) -> None:
     noted, wanted = note(lake, name).get(NOTED, {}), declared(kinds)
     if noted != wanted:
         _refuse_what_rows_lack(lake, table, kinds, noted)
-    known = {field.name for field in table.schema().fields}
-    missing = [field for field in Schema.from_arrow(schema(kinds)).fields if field.name not in known]
-    if missing:
-        # It may be the commit with which Delta removes older ones.
-        said = CommitProperties({"userMetadata": json.dumps(carried_on(lake, name))}, max_commit_retries=0)
-        table.alter.add_columns(missing, commit_properties=said)
+    add_columns(lake, name, Schema.from_arrow(schema(kinds)))
     with edited(lake, name) as content:
         content[NOTED] = wanted
 

@@ -13,6 +13,7 @@ from lakehouse.commits import commits
 from lakehouse.errors import NothingToCompare
 from lakehouse.lake import Lake
 from lakehouse.table_files import read_files
+from lakehouse.tables import with_columns
 from transformations.columns import column_type
 from transformations.kind import Kind
 from transformations.kinds import fields
@@ -72,7 +73,7 @@ def answer_boundary(lake: Lake, result: Result) -> ControlBoundary:
 
 
 def read_arrivals(spark: SparkSession, lake: Lake, at: ControlBoundary) -> DataFrame:
-    return read_files(spark, lake, CONTROL, version=at.table_version)
+    return with_columns(read_files(spark, lake, CONTROL, version=at.table_version), control_schema(lake.pipeline.kinds))
 
 
 def read_legacy(spark: SparkSession, lake: Lake, result: Result, at: ControlBoundary) -> DataFrame:

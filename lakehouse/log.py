@@ -28,7 +28,7 @@ from lakehouse.commits import newest as newest_commit
 from lakehouse.errors import Forgotten, LogCompacted, NothingToCompare, ParityError, PositionForgotten
 from lakehouse.lake import Lake
 from lakehouse.table_files import read_files
-from lakehouse.tables import read_table
+from lakehouse.tables import read_table, with_columns
 from transformations.durations import from_millis, to_millis
 
 
@@ -82,15 +82,13 @@ def arrivals_at(spark: SparkSession, lake: Lake, version: int, *, whole: bool = 
     """
     table = lake.of_log(ARRIVALS)
     kept = lasting(lake, table, version)
-    rows = with_columns(lake, (read_files if whole else read_table)(spark, lake, table, version=kept))
+    rows = as_declared(lake, (read_files if whole else read_table)(spark, lake, table, version=kept))
     return rows if kept == version else rows.where(F.col("arrival") <= position(lake, version).arrivals)
 
 
-def with_columns(lake: Lake, arrivals: DataFrame) -> DataFrame:
-    """Rows of a log that was written before a kind was declared, with null in the columns that it has not got yet."""
-    known, wanted = set(arrivals.columns), from_arrow_schema(schema(lake.pipeline.kinds))
-    missing = {each.name: F.lit(None).cast(each.dataType) for each in wanted if each.name not in known}
-    return arrivals.withColumns(missing) if missing else arrivals
+def as_declared(lake: Lake, arrivals: DataFrame) -> DataFrame:
+    """Rows of a log that may be older than a kind, with all the columns that are declared now."""
+    return with_columns(arrivals, from_arrow_schema(schema(lake.pipeline.kinds)))
 
 
 def log_at(spark: SparkSession, lake: Lake, version: int, *, whole: bool = False) -> DataFrame:

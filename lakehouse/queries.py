@@ -5,13 +5,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -26,6 +27,8 @@ POLL = timedelta(seconds=1)
 SHORTEST_POLL = timedelta(milliseconds=100)
 LENGTHS_KEPT = 1000
 LONGEST_SINK = timedelta(minutes=1)
+OTHER_COLUMNS = "DELTA_SCHEMA_CHANGED"
+"""What Delta calls the error with which it ends a query whose source has got a column."""
 
 
 @dataclass
@@ -48,6 +51,8 @@ class Query:
     drops: dict[int, int | None] = field(default_factory=dict)
     """How many results of a micro-batch its sink has repaired because the engine dropped rows of them, where there are any;
     none where that is not known. Spark has to have counted as many."""
+    renewed: Callable[[], DataFrame] | None = None
+    """The source as it is to be read when the table behind it has got other columns. Delta ends a query then."""
     _at_work: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self, interval: timedelta | None) -> StreamingQuery:
@@ -63,6 +68,13 @@ class Query:
         if interval is None:
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{milliseconds(interval)} milliseconds").start()
+
+    def goes_on(self, error: Exception) -> bool:
+        """Whether it has ended for another column of its source alone, and can be started again from its checkpoint."""
+        if self.renewed is None or self.errors or OTHER_COLUMNS not in str(error):
+            return False
+        self.source = self.renewed()
+        return True
 
     def _told(self, rows: DataFrame, batch: int) -> None:
         """The sink. Spark turns what it raises into a text with a stack trace; we want the error itself."""
@@ -86,6 +98,7 @@ class Watched:
     """A query that was started, and what its micro-batches have taken so far."""
 
     def __init__(self, query: Query, started: StreamingQuery, lake: Lake | None) -> None:
+        self.of = query
         self.query = started
         self.progress = begun(query.name, datetime.now(UTC))
         self.lengths: deque[float] = deque(maxlen=LENGTHS_KEPT)
@@ -142,9 +155,10 @@ def run(
             watched.append(Watched(query, query.start(every), lake))
         running = list(watched)
         while running and not stop():
-            running[0].query.awaitTermination(pause.total_seconds())  # type: ignore[arg-type]  # parts of a second too
+            _wait(running[0], pause)
             for each in [each for each in running if not each.query.isActive]:
-                each.query.awaitTermination()  # raises what it ended with
+                if not _has_ended(each, every):
+                    continue
                 each.look()
                 running.remove(each)
             if time.monotonic() - looked >= POLL.total_seconds():
@@ -165,6 +179,25 @@ def run(
     for each in watched:
         each.look()
     return watched
+
+
+def _wait(watched: Watched, pause: timedelta) -> None:
+    """Wait for the end of a query. What it ended with is looked at later, with that of the others."""
+    with suppress(StreamingQueryException):
+        watched.query.awaitTermination(pause.total_seconds())  # type: ignore[arg-type]  # parts of a second too
+
+
+def _has_ended(watched: Watched, every: timedelta | None) -> bool:
+    """Whether a query has ended for good; raises what it ended with. One whose source has got a column goes on."""
+    try:
+        watched.query.awaitTermination()
+    except StreamingQueryException as error:
+        if not watched.of.goes_on(error):
+            raise
+        watched.look()
+        watched.query = watched.of.start(every)
+        return False
+    return True
 
 
 def refuse_drops(query: str, progress: Mapping[str, Any], *, expected: int | None) -> None:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from deltalake import DeltaTable, Schema
+from deltalake import CommitProperties, DeltaTable, Schema
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from lakehouse.carrying import carried_on
 from lakehouse.commits import refuse_torn
+from lakehouse.delta_table import delta_table
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive, exclusive_here
 from transformations.durations import milliseconds
@@ -33,12 +35,36 @@ def create_table(
     horizon: timedelta,
     append_only: bool = True,
     statistics: tuple[str, ...] = (),
+    grows: bool = False,
 ) -> None:
-    """Make the table unless it is there. Two writers on an empty path would end in a ProtocolChangedException."""
+    """Make the table unless it is there. Two writers on an empty path would end in a ProtocolChangedException.
+
+    One that `grows` gets the columns that it lacks.
+    """
     with exclusive_here(lake.lock_file(name), wait=True):
         if not lake.has(name):
             told = properties(horizon, append_only=append_only, statistics=statistics)
             DeltaTable.create(lake.table(name), Schema.from_json(schema.json()), configuration=told)
+        elif grows:
+            add_columns(lake, name, Schema.from_json(schema.json()))
+
+
+def add_columns(lake: Lake, name: str, schema: Schema) -> None:
+    """Give the table those of the columns that it lacks; its rows have null in them. The caller holds the table's lock."""
+    table = delta_table(lake, name)
+    known = {field.name for field in table.schema().fields}
+    missing = [field for field in schema.fields if field.name not in known]
+    if missing:
+        # It may be the commit with which Delta removes older ones.
+        said = CommitProperties({"userMetadata": json.dumps(carried_on(lake, name))}, max_commit_retries=0)
+        table.alter.add_columns(missing, commit_properties=said)
+
+
+def with_columns(rows: DataFrame, schema: StructType) -> DataFrame:
+    """Rows of a table that has not got all of these columns yet, or had not at its version, with null in the others."""
+    known = set(rows.columns)
+    missing = {each.name: F.lit(None).cast(each.dataType) for each in schema if each.name not in known}
+    return rows.withColumns(missing) if missing else rows
 
 
 def properties(horizon: timedelta, *, append_only: bool, statistics: tuple[str, ...]) -> dict[str, str]:

@@ -26,7 +26,7 @@ from lakehouse.control import CONTROL, control_boundary, control_schema, legacy_
 from lakehouse.failpoints import failpoint
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.log import newest_version, position, refuse_compacted
+from lakehouse.log import as_declared, newest_version, position, refuse_compacted
 from lakehouse.queries import Query, run
 from lakehouse.runs import measured
 from lakehouse.settings import Settings
@@ -44,14 +44,18 @@ def legacy(
         exclusive(spark, lake.lock_file("legacy"), wait=False),
         measured(spark, lake, "legacy", []) as cost,
     ):
-        create_table(lake, CONTROL, control_schema(lake.pipeline.kinds), horizon=settings.retention.horizon)
+        schema = control_schema(lake.pipeline.kinds)
+        create_table(lake, CONTROL, schema, horizon=settings.retention.horizon, grows=True)
         since = next((said["log_version"] + 1 for said in commits(lake, CONTROL)), 0)
         refuse_compacted(lake, "The control", since=since, instead="It cannot begin later; a new lake can have it.")
 
         def sink(rows: DataFrame, batch: int) -> None:
             append_arrivals(rows, batch, lake, clock)
 
-        [ended] = run([Query("legacy", _arrivals(spark, lake, settings), sink, checkpoint)], lake=lake)
+        def source() -> DataFrame:
+            return _arrivals(spark, lake, settings)
+
+        [ended] = run([Query("legacy", source(), sink, checkpoint, renewed=source)], lake=lake)
         cost.rows_read = cost.rows_written = cost.took(ended)
         for result in answers:
             write_answer(spark, lake, result, settings)
@@ -72,8 +76,8 @@ def _arrivals(spark: SparkSession, lake: Lake, settings: Settings) -> DataFrame:
         .option("startingVersion", 0)
         .option("maxFilesPerTrigger", settings.stream.commits_per_batch)
         .load(lake.table(ARRIVALS))
-        .where(F.col("fate") != QUARANTINED)
     )
+    stream = as_declared(lake, stream).where(F.col("fate") != QUARANTINED)
     names = control_schema(lake.pipeline.kinds).names
     kept = [name for name in names if name not in ("processing_time", "batch", "written_at")]
     return stream.select(processing_time().alias("processing_time"), *kept)

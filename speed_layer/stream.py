@@ -33,7 +33,7 @@ from lakehouse.identity import (
 )
 from lakehouse.lake import Lake
 from lakehouse.locks import exclusive
-from lakehouse.log import events, newest_version, with_columns
+from lakehouse.log import as_declared, events, newest_version
 from lakehouse.log_files import LogFiles
 from lakehouse.queries import Query, run
 from lakehouse.runs import Job, Run, measured
@@ -99,7 +99,7 @@ def streamed_log(spark: SparkSession, lake: Lake, settings: Settings, *, since: 
         .option("maxFilesPerTrigger", settings.stream.commits_per_batch)
         .load(lake.table(lake.of_log(ARRIVALS)))
     )
-    return events(with_columns(lake, arrivals))
+    return events(as_declared(lake, arrivals))
 
 
 def engine_rows(spark: SparkSession, lake: Lake, result: Result, settings: Settings, *, since: int = 0) -> DataFrame:
@@ -160,8 +160,11 @@ def _query(
         f"If its checkpoint is damaged, `parity stream --lake {lake.path} --result {result.id} --rebuild` computes the "
         "result anew from the log."
     )
-    if result.way == "recompute":
-        log = streamed_log(spark, lake, settings, since=epoch.since)
-        return Query(result.id, log.select("seq"), sink, epoch.checkpoint, remedy=remedy)
-    source = engine_rows(spark, lake, result, settings, since=epoch.since)
-    return Query(result.id, source, sink, epoch.checkpoint, mode=result.window.mode, remedy=remedy, drops=drops)
+
+    def source() -> DataFrame:
+        if result.way == "recompute":
+            return streamed_log(spark, lake, settings, since=epoch.since).select("seq")
+        return engine_rows(spark, lake, result, settings, since=epoch.since)
+
+    mode = "append" if result.way == "recompute" else result.window.mode
+    return Query(result.id, source(), sink, epoch.checkpoint, mode=mode, remedy=remedy, drops=drops, renewed=source)

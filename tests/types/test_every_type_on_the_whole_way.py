@@ -15,13 +15,17 @@ from short_lived import SHORT_LIVED
 from typed_lines import KNOWN
 
 PROJECT, HERE = Path(__file__).parents[2], Path(__file__).parent
-DECLARATIONS = {
-    "declared_measured.py": "transformations/kinds/measured.py",
-    "declared_measurements.py": "transformations/results/measurements.py",
-}
-PACKAGES = (
-    "transformations", "lakehouse", "ingestion", "speed_layer", "batch_layer", "reconciliation", "serving", "quality", "cli",
-)  # fmt: skip
+SETTINGS = """
+[pipeline]
+path = "measuring"
+[lateness]
+allowed = "10 seconds"
+[spark]
+compiler = "quick"
+[quality]
+late = 1.0
+quarantined = 1.0
+"""
 BIG = 2**62
 DEVICE, OTHER = 2**40 + 1, 7
 
@@ -106,21 +110,17 @@ FIRST = {
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What all the commands say, run in a copy of the project."""
-    copy = tmp_path_factory.mktemp("copy")
-    for package in PACKAGES:
-        shutil.copytree(PROJECT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
-    for source, target in DECLARATIONS.items():
-        shutil.copy(HERE / source, copy / target)
-    (copy / ".jars").symlink_to(PROJECT / ".jars")
-    (copy / "parity.toml").write_text('[lateness]\nallowed = "10 seconds"\n[spark]\ncompiler = "quick"\n')
-    (copy / "landing").mkdir()
-    land(copy / "landing", "1.jsonl", ON_TIME)
-    land(copy / "landing", "2.jsonl", WILD)
-    (copy / "landing" / ".late").write_text("".join(f"{line}\n" for line in LATE))
+    """What all the commands say."""
+    home = tmp_path_factory.mktemp("home")
+    shutil.copytree(HERE / "measuring", home / "measuring", ignore=shutil.ignore_patterns("__pycache__"))
+    (home / "parity.toml").write_text(SETTINGS)
+    (home / "landing").mkdir()
+    land(home / "landing", "1.jsonl", ON_TIME)
+    land(home / "landing", "2.jsonl", WILD)
+    (home / "landing" / ".late").write_text("".join(f"{line}\n" for line in LATE))
     done = subprocess.run(
         [sys.executable, str(HERE / "whole_way.py")],
-        cwd=copy, env={"PYTHONPATH": str(copy), "PATH": "/usr/bin:/bin", **SHORT_LIVED}, capture_output=True, text=True,
+        cwd=home, env={"PYTHONPATH": str(PROJECT), "PATH": "/usr/bin:/bin", **SHORT_LIVED}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     said: dict[str, Any] = json.loads(done.stdout)

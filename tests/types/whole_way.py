@@ -1,4 +1,4 @@
-"""Runs every command on a lake whose events have a field of every type. Started in a copy of the project that declares them.
+"""Runs every command on a lake whose events have a field of every type, in a directory with its pipeline and its settings.
 
 It prints what it found as JSON, for `test_every_type_on_the_whole_way`.
 """
@@ -14,8 +14,9 @@ from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
 from cli.main import app
-from lakehouse.arrivals import SCHEMA
+from lakehouse.arrivals import schema
 from lakehouse.lake import open_lake
+from lakehouse.pipelines import pipeline_at
 from lakehouse.settings import load_settings
 from serving.api import application
 
@@ -31,7 +32,7 @@ def parity(*command: str, code: int = 0) -> str:
 
 
 def arrivals(lake: str) -> list[dict[str, Any]]:
-    columns = [name for name in SCHEMA.names if name not in PLACE]
+    columns = [name for name in schema(pipeline_at("measuring").kinds).names if name not in PLACE]
     return DeltaTable(f"{lake}/tables/arrivals").to_pyarrow_table(columns=columns).sort_by("arrival").to_pylist()
 
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, DecimalType, DoubleType, LongType, StringType, TimestampType
 
-from ..result import Derived, Result, Total, Value
-from ..sums import exact_sum, sum_type
-from ..windows import Tumbling
+from transformations.result import Derived, Result, Total, Value
+from transformations.sums import exact_sum, sum_type
+from transformations.windows import Tumbling
 
 
 def measures(measured, _, alongside):

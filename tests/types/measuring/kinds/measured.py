@@ -1,6 +1,6 @@
 """A kind with a field of every type."""
 
-from ..kind import Decimal, Field, Kind
+from transformations.kind import Decimal, Field, Kind
 
 KIND = Kind(
     "measured",
