@@ -89,7 +89,8 @@ def test_a_kind_and_a_result_are_two_modules_of_forty_lines_together(tmp_path: P
     land(tmp_path / "landing", "1.jsonl", [*reads, read("4", "attic", -3_000, 60), read("late", "hall", 20_500, 2)])
     done = subprocess.run(
         [sys.executable, "-c", COMMANDS],
-        cwd=tmp_path, env={"PYTHONPATH": str(PROJECT), "PATH": "/usr/bin:/bin", "PARITY_SPARK__COMPILER": "quick", **SHORT_LIVED}, capture_output=True, text=True,
+        cwd=tmp_path, env={"PYTHONPATH": str(PROJECT), "PATH": "/usr/bin:/bin", "PARITY_SPARK__COMPILER": "quick", **SHORT_LIVED},
+        capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines() if line]
