@@ -38,7 +38,7 @@ class Difference(NamedTuple):
 
 
 def corpus_of(spark: SparkSession, lines: list[bytes]) -> Corpus:
-    return Corpus(lines, spark_judges(spark, lines, CLOCK, ingested_at=INGESTED, kinds=KINDS))
+    return Corpus(lines, spark_judges(spark, lines, CLOCK, ingested_at=INGESTED))
 
 
 def drawn_corpora(spark: SparkSession) -> dict[str, Corpus]:
