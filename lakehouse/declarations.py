@@ -10,10 +10,11 @@ from pyspark.sql.types import DecimalType, IntegerType, LongType, StringType
 
 from lakehouse.words import OF_EVENTS, OF_RESULTS, TABLES, unusable
 from transformations.columns import column_type
-from transformations.kind import Field, Kind
+from transformations.kind import Decimal, Field, Kind, in_words
 from transformations.kinds import HEARTBEAT
 from transformations.pipeline import Declare, Story
-from transformations.result import Result, Total
+from transformations.result import Result, Total, Value
+from transformations.sums import sum_type
 from transformations.windows import Tumbling
 
 OWN = {"event_id", "kind"}
@@ -127,6 +128,9 @@ class Declarations:
         totals = [result.rows, *(value.total for value in result.values)]
         for total in totals:
             yield from _of_total(result, total, kinds)
+        for value in result.values:
+            if value.total is not None and value.total.field in fields:
+                yield from _of_sum(value, fields[value.total.field])
 
     def _of_story(self, declared: Mapping[str, Result]) -> Iterator[tuple[str, str]]:
         story = self.story
@@ -170,3 +174,19 @@ def _of_total(result: Result, total: Total | None, kinds: Mapping[str, Kind]) ->
         yield total.kind, f"a total of {result.name} is of the kind {total.kind!r}, which it does not read"
     elif total.field is not None and total.field not in {field.name for field in kinds[total.kind].fields}:
         yield total.field, f"a total of {result.name} adds up {total.field!r}, which is no field of {total.kind}"
+
+
+def _of_sum(value: Value, field: Field) -> Iterator[tuple[str, str]]:
+    """A sum beyond its type would stop the stream for good."""
+    if field.type == "whole number":
+        return
+    if not isinstance(field.type, Decimal) and field.type != "long whole number":
+        yield value.name, f"{value.name!r} adds up {field.name!r}, which is a {in_words(field.type)} and no number"
+        return
+    scale = field.type.scale if isinstance(field.type, Decimal) else 0
+    if value.type != sum_type(scale):
+        yield (
+            value.name,
+            f"{value.name!r} adds up {field.name!r}, a {in_words(field.type)}, as {value.type.simpleString()}: a sum could "
+            f"exceed that. Declare it as sum_type({scale or ''}) and compute it with exact_sum, of transformations.sums",
+        )

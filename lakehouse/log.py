@@ -87,8 +87,9 @@ def arrivals_at(spark: SparkSession, lake: Lake, version: int, *, whole: bool = 
 
 
 def as_declared(lake: Lake, arrivals: DataFrame) -> DataFrame:
-    """Rows of a log that may be older than a kind, with all the columns that are declared now."""
-    return with_columns(arrivals, from_arrow_schema(schema(lake.pipeline.kinds)))
+    """Rows of a log that may be older than a kind, or younger, with the columns that are declared here and now."""
+    declared = from_arrow_schema(schema(lake.pipeline.kinds))
+    return with_columns(arrivals, declared).select(*declared.names)
 
 
 def log_at(spark: SparkSession, lake: Lake, version: int, *, whole: bool = False) -> DataFrame:

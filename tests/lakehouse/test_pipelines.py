@@ -90,6 +90,10 @@ MISTAKES = {
         RESULT, 'Total("door_opened")', 'Total("door_opened", "weight")',
         "adds up 'weight', which is no field",
     ),
+    "a total of no number": (
+        RESULT, 'Total("door_opened")', 'Total("door_opened", "badge")',
+        "'times' adds up 'badge', which is a text and no number",
+    ),
     "a control of no result": (
         STORY, '("openings",)', '("closings",)',
         "controlled names 'closings', which is no result. There are: openings",
@@ -132,6 +136,17 @@ def test_two_kinds_that_mean_two_things_by_a_field_are_refused(doors: Path) -> N
     with pytest.raises(BadPipeline) as refused:
         pipeline_at(str(doors))
     assert f"{doors}/kinds/door_shut.py:3: the field 'badge' is a text in kinds/door_opened.py" in str(refused.value)
+
+
+def test_a_sum_that_can_exceed_its_type_is_refused(doors: Path) -> None:
+    kind, result = doors / KIND, doors / RESULT
+    more = 'Field("weight", Decimal(3)), Field("badge"'
+    kind.write_text(kind.read_text().replace('Field("badge"', more).replace("import Field", "import Decimal, Field"))
+    result.write_text(result.read_text().replace('Total("door_opened")', 'Total("door_opened", "weight")'))
+    with pytest.raises(BadPipeline) as refused:
+        pipeline_at(str(doors))
+    assert "'times' adds up 'weight', a decimal of scale 3, as bigint: a sum could exceed that." in str(refused.value)
+    assert "Declare it as sum_type(3) and compute it with exact_sum, of transformations.sums" in str(refused.value)
 
 
 def test_a_key_of_another_type_has_to_say_so(doors: Path) -> None:

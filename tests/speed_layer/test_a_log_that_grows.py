@@ -7,22 +7,23 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deliveries import heartbeat, land, pop
+from game import KINDS, SCHEMA, catalogue
 from pyspark.sql import SparkSession
 
 import ingestion.growth
+import lakehouse.log
 from batch_layer.recompute import recompute
 from ingestion.ingest import ingest
-from lakehouse.arrivals import SCHEMA
+from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundary
 from lakehouse.control import control_boundary
 from lakehouse.lake import Lake
-from lakehouse.log import log_at, newest_version, position
+from lakehouse.log import arrivals_at, newest_version, position
 from lakehouse.settings import Settings, Stream
 from lakehouse.tables import read_table
 from reconciliation.reconcile import reconcile
 from speed_layer.legacy import legacy
 from speed_layer.stream import stream
-from transformations.catalogue import catalogue
 
 RESULTS = [catalogue()[name] for name in ("team_scores", "player_sessions", "offer_outcomes", "hot_minutes")]
 """One of each way: the engine's aggregation, sessions, a join, and a result that is recomputed."""
@@ -39,9 +40,8 @@ def deliver(lake: Lake, landing: Path, settings: Settings, number: int) -> None:
 
 def grow(lake: Lake, landing: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Another process declares a field, and ingests."""
-    monkeypatch.setattr(
-        ingestion.growth, "SCHEMA", ingestion.growth.SCHEMA.append(pa.field(name, pa.list_(pa.string())))
-    )
+    grown = ingestion.growth.schema(KINDS).append(pa.field(name, pa.list_(pa.string())))
+    monkeypatch.setattr(ingestion.growth, "schema", lambda _: grown)
     ingest(None, lake, landing, settings)
 
 
@@ -125,12 +125,11 @@ def test_the_log_of_before_is_read_with_the_columns_of_now(
 ) -> None:
     """At an earlier version, and before the table has grown at all."""
     deliver(lake, landing, own, 1)
-    before = newest_version(lake)
-    monkeypatch.setattr("lakehouse.log.SCHEMA", SCHEMA.append(pa.field("room_id", pa.string())))
-    monkeypatch.setattr("lakehouse.log.LOG_COLUMNS", (*ingestion.intake.SCHEMA.names, "room_id"))
-    assert [row.room_id for row in log_at(spark, lake, before).collect()] == [None, None]
-    monkeypatch.setattr(ingestion.growth, "SCHEMA", SCHEMA.append(pa.field("room_id", pa.string())))
+    before, grown = newest_version(lake), SCHEMA.append(pa.field("room_id", pa.string()))
+    monkeypatch.setattr(lakehouse.log, "schema", lambda _: grown)
+    assert [row.room_id for row in arrivals_at(spark, lake, before).collect()] == [None, None]
+    monkeypatch.setattr(ingestion.growth, "schema", lambda _: grown)
     deliver(lake, landing, own, 2)
-    assert "room_id" in read_table(spark, lake, "arrivals").columns
-    assert [row.room_id for row in log_at(spark, lake, before).collect()] == [None, None]
-    assert [row.room_id for row in log_at(spark, lake, newest_version(lake), whole=True).collect()] == [None] * 5
+    assert "room_id" in read_table(spark, lake, ARRIVALS).columns
+    assert [row.room_id for row in arrivals_at(spark, lake, before).collect()] == [None, None]
+    assert [row.room_id for row in arrivals_at(spark, lake, newest_version(lake), whole=True).collect()] == [None] * 5
