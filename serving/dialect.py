@@ -11,7 +11,9 @@ from datasketches import hll_sketch, hll_union, tgt_hll_type
 
 _QUOTIENT = """
     create macro try_divide(total, count) as
-    cast(sign(total) * ((2 * abs(cast(total * 1000000 as hugeint)) + count) // (2 * count)) as decimal(38, 0)) * 0.000001
+    cast(
+        sign(total) * ((2 * abs(cast(total * 1000000 as hugeint)) + count) // (2 * cast(count as hugeint))) as decimal(38, 0)
+    ) * 0.000001
 """
 """As Spark divides a decimal of up to six digits after the point by a count: exactly, six such digits, rounded half up. DuckDB's
 own quotient is a float.

@@ -17,8 +17,8 @@ from short_lived import SHORT_LIVED
 
 PROJECT, HERE = Path(__file__).parents[2], Path(__file__).parent
 PACKAGES = (
-    "transformations", "pipelines", "lakehouse", "ingestion", "speed_layer", "batch_layer", "reconciliation", "serving", "quality",
-    "chaos", "cli", "simulator",
+    "transformations", "pipelines", "lakehouse", "ingestion", "speed_layer", "batch_layer", "reconciliation", "serving",
+    "quality", "chaos", "cli", "simulator",
 )  # fmt: skip
 GAME = ("pipelines/game", "simulator/game")
 DAY = 1_772_323_200_000
