@@ -7,12 +7,14 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 from deliveries import at, land
-from game import GAME, catalogue
+from game import catalogue
 from short_lived import SHORT_LIVED
 
 from cli.declared import page, summary
 from cli.init import write_pipeline
+from lakehouse.pipelines import pipeline_at
 
 PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text()
@@ -26,9 +28,11 @@ def test_the_readme_lists_the_catalogue_as_it_is_declared() -> None:
     assert listed[1].splitlines() == list(summary(DECLARED))
 
 
-def test_the_page_of_the_catalogue_is_what_the_command_prints() -> None:
-    written = (PROJECT / "docs" / "catalogue.md").read_text().splitlines()
-    assert written == list(page(DECLARED, GAME)), "run `parity results --format markdown > docs/catalogue.md`"
+@pytest.mark.parametrize(("name", "of"), [("catalogue", "game"), ("sensors", "sensors")])
+def test_the_page_of_a_pipeline_is_what_the_command_prints(name: str, of: str) -> None:
+    written, pipeline = (PROJECT / "docs" / f"{name}.md").read_text().splitlines(), pipeline_at(of)
+    right = list(page(list(pipeline.catalogue().values()), pipeline))
+    assert written == right, f"run `parity results --pipeline {of} --format markdown > docs/{name}.md`"
 
 
 def test_the_page_of_faults_has_every_test_of_a_fault() -> None:
