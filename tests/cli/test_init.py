@@ -57,5 +57,17 @@ def test_what_it_writes_runs_at_once_to_a_verdict(tmp_path: Path) -> None:
     assert [line.split(",")[::3] for line in shown.splitlines()[1:]] == [["north", "2"], ["south", "1"], ["north", "1"]]
 
 
+def test_its_page_is_made_from_its_declarations(tmp_path: Path) -> None:
+    write_pipeline(tmp_path / "doors")
+    page = typed("results", "--pipeline", str(tmp_path / "doors"), "--format", "markdown")
+    assert "Doors that are opened, and how often." in page
+    assert (
+        "| `openings` | How often each door was opened per window. | tumbling window, size 1 minute | `door_id` |"
+        in page
+    )
+    assert "| `door_opened` | Somebody opened a door. | `door_id` (text), `badge` (text, optional, personal) |" in page
+    assert "team_scores" not in page
+
+
 def test_its_test_is_one() -> None:
     assert [file.name for file in (TEMPLATE / "tests").glob("test_*.py")] == ["test_openings.py"]
