@@ -31,7 +31,7 @@ def files() -> list[str]:
     tracked = subprocess.run(
         ["git", "ls-files", *CORE, *BESIDE], cwd=PROJECT, capture_output=True, text=True, check=True
     )
-    own = (*(f"{folder}/{GAME.name}/" for folder in BESIDE), "serving/page/")
+    own = tuple(f"{folder}/{GAME.name}/" for folder in BESIDE)
     return [file for file in tracked.stdout.splitlines() if not file.startswith(own)]
 
 
