@@ -16,6 +16,7 @@ from deltalake import DeltaTable
 
 from chaos.accounting import Arrived
 from chaos.reader import Question, Sums
+from chaos.subject import SUMMED, SUMMED_KIND
 from chaos.violation import Violation
 from chaos.witness import Row, Witness
 from lakehouse.arrivals import ARRIVALS
@@ -49,7 +50,7 @@ def batch_as_witnessed(lake: Lake, results: Sequence[Result], witness: Witness) 
 
 def stream_as_witnessed(lake: Lake, results: Sequence[Result], witness: Witness) -> dict[str, int]:
     """How many settled rows of each stream the witness confirms."""
-    settings = load_settings().model_copy(update={"serving": Serving(clear_ids=True)})
+    settings = load_settings(lake=lake).model_copy(update={"serving": Serving(clear_ids=True)})
     counted, found = {}, list[str]()
     with Reader(lake, settings) as reader:
         for result in results:
@@ -71,14 +72,14 @@ def stream_as_witnessed(lake: Lake, results: Sequence[Result], witness: Witness)
 
 
 def answers_as_landed(lake: Lake, seen: Mapping[tuple[Question, int], Sums], events: Sequence[Arrived]) -> int:
-    """How many answers that were given while faults struck had every bubble that had landed by then, and no other."""
-    pops = [each for each in events if each.event.kind == "bubbles_popped"]
-    upto = list(accumulate((each.event.fields["bubbles"] for each in pops), initial=0))
+    """How many answers that were given while faults struck had all that had landed by then, and no more."""
+    summed = [each for each in events if each.event.kind == SUMMED_KIND]
+    upto = list(accumulate((each.event.fields[SUMMED] for each in summed), initial=0))
     checked, found = 0, list[str]()
     for (question, version), sums in seen.items():
-        if "bubbles" in (answered := dict(sums.values)):
-            count = bisect_right(pops, _arrivals_at(lake, version), key=lambda each: each.arrival)
-            landed = {"bubbles": upto[count], "events": count}
+        if SUMMED in (answered := dict(sums.values)):
+            count = bisect_right(summed, _arrivals_at(lake, version), key=lambda each: each.arrival)
+            landed = {SUMMED: upto[count], "events": count}
             if other := {name: answered[name] for name in landed if answered[name] != landed[name]}:
                 found.append(f"{question.said} said {other} at log version {version}, and what had landed was {landed}")
             checked += 1

@@ -12,6 +12,7 @@ from math import ceil
 from pathlib import Path
 
 from chaos.lines import event_of
+from chaos.subject import SUMMED_KIND
 from chaos.violation import Violation
 
 PORTION = 3
@@ -69,7 +70,7 @@ class Deliveries:
             self._land(file)
         return count
 
-    def late(self, before: int, *, kind: str = "bubbles_popped") -> int:
+    def late(self, before: int, *, kind: str = SUMMED_KIND) -> int:
         """Let half of the files land that are late by now, at least one; returns how many. See `late_files`."""
         late = self.late_files(before, kind=kind)
         landing = late[: (len(late) + 1) // 2]
@@ -78,7 +79,7 @@ class Deliveries:
             self._land(file)
         return len(landing)
 
-    def late_files(self, before: int, *, kind: str = "bubbles_popped") -> list[Path]:
+    def late_files(self, before: int, *, kind: str = SUMMED_KIND) -> list[Path]:
         """Those of the files held back in which all is from before a time, in milliseconds.
 
         A file without an event of the kind is left out: it would touch nothing that is made of these.

@@ -10,18 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from chaos.subject import FIELDS, OPTIONAL
+
 SECOND, MINUTE = 1_000, 60_000
 WRONG_CLOCK, FUTURE, FLOOR = 30 * SECOND, 10 * MINUTE, 946_684_800_000
 TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
-TEXT, NUMBER = str, int
-FIELDS: dict[str, dict[str, type]] = {
-    "bubbles_popped": {"player_id": TEXT, "team_id": TEXT, "bubbles": NUMBER, "reaction_ms": NUMBER},
-    "offer_shown": {"player_id": TEXT, "offer_id": TEXT},
-    "offer_clicked": {"player_id": TEXT, "offer_id": TEXT},
-    "league_changed": {"player_id": TEXT, "league": TEXT},
-    "heartbeat": {},
-}
-OPTIONAL = "reaction_ms"
 
 
 class NoEvent(ValueError):
@@ -78,7 +71,7 @@ def _event(said: dict[str, Any], now: int) -> Event:
     if not isinstance(event_id, str) or not event_id or not isinstance(kind, str) or kind not in FIELDS:
         raise NoEvent
     fields = {name: _typed(said[name], kind_of) for name, kind_of in FIELDS[kind].items() if name in said}
-    if any(name not in fields for name in FIELDS[kind] if name != OPTIONAL):
+    if any(name not in fields for name in FIELDS[kind] if name not in OPTIONAL):
         raise NoEvent
     if "occurred_at" not in said:
         raise NoEvent

@@ -15,6 +15,7 @@ from chaos.deliveries import Deliveries
 from chaos.disk import SmallDisk
 from chaos.processes import Process
 from chaos.remains import last_numbered
+from chaos.subject import QUERIES, SUMMED_KIND
 from chaos.violation import Violation
 from chaos.witness import ALLOWED
 from lakehouse.arrivals import ARRIVALS
@@ -28,8 +29,8 @@ from transformations.durations import to_millis
 from transformations.result import Result
 
 Writer = Literal["ingest", "stream", "batch"]
-RESULTS = ("team_scores", "player_sessions", "offer_outcomes", "league_scores")
-"""Windows that are told again and again, sessions and a join that are told once, an as-of join that is recomputed."""
+RESULTS = tuple(QUERIES)
+"""Those that the witness knows."""
 PATIENCE = 240.0
 """Nothing that is waited for takes so many seconds, also on a busy machine."""
 STILL = 0.005
@@ -182,7 +183,7 @@ class System:
         finally:
             process.resume()
 
-    def await_late(self, kind: str = "bubbles_popped") -> None:
+    def await_late(self, kind: str = SUMMED_KIND) -> None:
         """Let files land until some that are held back are late, with events of a kind."""
         for _ in range(PORTIONS):
             if self.deliveries.late_files(self.late_before(), kind=kind):

@@ -3,6 +3,7 @@
 Standard output belongs to the answer, so that a machine can read it; progress and errors go to standard error.
 """
 
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,6 +51,11 @@ def settings_from(
     named = {} if pipeline is None else {"pipeline.path": pipeline}
     file = config or (SETTINGS_FILE if SETTINGS_FILE.is_file() else None)
     return load_settings(file, tried={**(tried or {}), **named}, lake=lake)
+
+
+def for_child(lake: Lake) -> dict[str, str]:
+    """The environment of a command on this lake that another one starts: its settings file may name another pipeline."""
+    return {**os.environ, "PARITY_PIPELINE__PATH": lake.pipeline.path}
 
 
 def results_from(settings: "Settings", names: list[str] | None, lake: Lake | None = None) -> "list[Result]":

@@ -45,8 +45,10 @@ def results(
 
 
 def page(declared: "list[Result]", pipeline: "Pipeline") -> Iterator[str]:
-    """docs/catalogue.md."""
+    """The page of a pipeline; that of the game is docs/catalogue.md."""
     yield "# The catalogue"
+    yield ""
+    yield pipeline.story.story
     yield ""
     yield f"Made by `parity results --format markdown` from the declarations of the pipeline `{pipeline.name}`."
     yield ""

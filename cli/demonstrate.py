@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from cli.console import answers, notes, numbered, results_from, session_for, settings_from, told_errors
+from cli.console import answers, for_child, notes, numbered, results_from, session_for, settings_from, told_errors
 from cli.fresh import fresh
 from cli.looks import streamed
 from cli.options import ConfigOption, PipelineOption, ResultsOption
@@ -121,7 +121,7 @@ def _killed(lake: Lake, failpoint: str, *command: str, config: Path | None) -> N
     # A session of its own: a Ctrl-C reaches the demo, which ends the child itself.
     child = subprocess.Popen(
         [sys.executable, "-m", "cli.main", *command, "--lake", str(lake.path), *given],
-        env={**os.environ, **CUT, "PARITY_FAILPOINT": failpoint, "JDK_JAVA_OPTIONS": SHORT_LIVED},
+        env={**for_child(lake), **CUT, "PARITY_FAILPOINT": failpoint, "JDK_JAVA_OPTIONS": SHORT_LIVED},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,

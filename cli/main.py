@@ -13,6 +13,7 @@ from cli import (
     decide,
     declared,
     demonstrate,
+    init,
     jobs,
     live,
     maintain,
@@ -61,6 +62,7 @@ app.command("requeue")(relog.requeue)
 app.command("reingest")(relog.reingest)
 app.command("savepoint")(savepoints.savepoint)
 app.command("maintain")(maintain.maintain)
+app.command("init")(init.init)
 app.command("demo")(demonstrate.demo)
 app.command("live")(live.live)
 app.command("chaos")(chaos.chaos)

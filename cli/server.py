@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
+from cli.console import for_child
 from lakehouse.errors import ParityError
 from lakehouse.lake import Lake
 
@@ -49,6 +50,7 @@ def serving(lake: Lake, *, port: int, options: Sequence[str]) -> Iterator[Server
     with said.open("ab") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "cli.main", "serve", "--lake", str(lake.path), "--port", str(port), *options],
+            env=for_child(lake),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -19,13 +19,12 @@ from typing import NamedTuple
 
 import transformations
 from lakehouse.lake import Lake
+from lakehouse.pipelines import PARTS
 from transformations.pipeline import Pipeline
 from transformations.result import Result
 
 SOURCE = Path(transformations.__file__).parent
 LENGTH = 12
-PARTS = ("kinds", "results")
-"""The folders of a pipeline; beside them count the modules of the folder itself."""
 _parsing = threading.Lock()  # Python 3.11 cannot parse in two threads at once, and streams run side by side
 
 

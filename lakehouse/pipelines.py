@@ -27,6 +27,8 @@ PROJECT = Path(transformations.__file__).parents[1]
 PIPELINES = PROJECT / "pipelines"
 STORY = "pipeline.py"
 """The file that makes a folder a pipeline."""
+PARTS = ("kinds", "results")
+"""The folders in it, with a module for each kind and each result."""
 
 
 def folder_of(path: str, *, base: Path | None = None) -> Path:
@@ -59,6 +61,11 @@ def story_of(folder: Path) -> Story:
     if not isinstance(story, Story):
         raise BadPipeline(f"{file}:1: it declares no PIPELINE, which is a Story of transformations.pipeline.")
     return story
+
+
+def beside(folder: Path, name: str) -> ModuleType:
+    """A module of a pipeline's folder that declares nothing of it."""
+    return _imported(f"{_package(folder)}.{name}", folder / f"{name}.py")
 
 
 @lru_cache
@@ -109,7 +116,7 @@ def _imported(name: str, file: Path) -> ModuleType:
     except SyntaxError as error:
         raise BadPipeline(f"{error.filename or file}:{error.lineno or 1}: it is no Python: {error.msg}.") from None
     except Exception as error:
-        home = str(file.parent if file.name == STORY else file.parents[1])
+        home = str(file.parents[1] if file.parent.name in PARTS else file.parent)
         at = [frame for frame in extract_tb(error.__traceback__) if frame.filename.startswith(home)]
         place = f"{at[-1].filename}:{at[-1].lineno}" if at else f"{file}:1"
         raise BadPipeline(f"{place}: it cannot be imported: {type(error).__name__}: {error}.") from None

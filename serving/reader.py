@@ -61,7 +61,8 @@ class Reader:
     @classmethod
     def of(cls, path: str | Path, settings: Settings | None = None) -> Self:
         """A reader of the lake at a path, with the default settings if none are given."""
-        return cls(open_lake(Path(path)), settings or load_settings())
+        lake = open_lake(Path(path))
+        return cls(lake, settings or load_settings(lake=lake))
 
     def __enter__(self) -> Self:
         return self

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -13,11 +12,12 @@ from game import GAME, catalogue
 from short_lived import SHORT_LIVED
 
 from cli.declared import page, summary
+from cli.init import write_pipeline
 
 PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text()
 DECLARED = list(catalogue().values())
-EXAMPLE = re.findall(r"^```python\n# (pipelines/\S+)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+EXAMPLE = re.findall(r"^```python\n# (demo-own/\S+)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
 
 
 def test_the_readme_lists_the_catalogue_as_it_is_declared() -> None:
@@ -62,7 +62,8 @@ for command in (["ingest", "--landing", "landing"], ["stream"], ["recompute"], [
     name = ["room_temperatures"] if command == ["show"] else []
     only = ["--result", "room_temperatures"] if command[0] in ("stream", "recompute", "reconcile", "quality") else []
     form = ["--format", "jsonl"] if command == ["show"] else []
-    done = CliRunner().invoke(app, [*command, *name, "--lake", "lake", *only, *form])
+    given = ["--lake", "lake", "--config", "demo-own/parity.toml"]
+    done = CliRunner().invoke(app, [*command, *name, *given, *only, *form])
     if done.exit_code:
         sys.exit(f"{command}: {done.output}")
 print(done.stdout)
@@ -76,32 +77,20 @@ def read(event_id: str, room: str, millidegrees: int, seconds: float) -> str:
 
 def test_a_kind_and_a_result_are_two_modules_of_forty_lines_together(tmp_path: Path) -> None:
     assert [path for path, _ in EXAMPLE] == [
-        "pipelines/game/kinds/temperature_read.py",
-        "pipelines/game/results/room_temperatures.py",
+        "demo-own/kinds/temperature_read.py",
+        "demo-own/results/room_temperatures.py",
     ]
     assert sum(len(code.splitlines()) + 1 for _, code in EXAMPLE) <= 40
-    for package in (
-        "transformations",
-        "pipelines",
-        "lakehouse",
-        "speed_layer",
-        "batch_layer",
-        "reconciliation",
-        "serving",
-        "quality",
-        "cli",
-    ):
-        shutil.copytree(PROJECT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / ".jars").symlink_to(PROJECT / ".jars")
+    write_pipeline(tmp_path / "demo-own")
     for path, code in EXAMPLE:
         (tmp_path / path).write_text(code)
     (tmp_path / "landing").mkdir()
-    (tmp_path / "parity.toml").write_text('[lateness]\nallowed = "10 seconds"\n[spark]\ncompiler = "quick"\n')
     reads = [read("1", "hall", 20_000, 0), read("2", "hall", 21_500, 4.999), read("3", "hall", 22_000, 5)]
     land(tmp_path / "landing", "1.jsonl", [*reads, read("4", "attic", -3_000, 60), read("late", "hall", 20_500, 2)])
     done = subprocess.run(
         [sys.executable, "-c", COMMANDS],
-        cwd=tmp_path, env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin", **SHORT_LIVED}, capture_output=True, text=True,
+        cwd=tmp_path, env={"PYTHONPATH": str(PROJECT), "PATH": "/usr/bin:/bin", "PARITY_SPARK__COMPILER": "quick", **SHORT_LIVED},
+        capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines() if line]

@@ -18,6 +18,7 @@ CORE = (
         "reconciliation",
         "serving",
         "quality",
+        "chaos",
         "cli",
     ),
     *("dags", "infra", "parity.toml", "pyproject.toml", "Makefile"),

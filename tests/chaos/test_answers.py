@@ -12,9 +12,10 @@ from tables_by_hand import write_batch, write_stream
 from chaos.accounting import Account
 from chaos.answers import answers_as_landed, batch_as_witnessed, stream_as_witnessed
 from chaos.reader import Question, Sums
+from chaos.subject import QUERIES
 from chaos.system import RESULTS
 from chaos.violation import Violation
-from chaos.witness import ALLOWED, QUERIES, Witness
+from chaos.witness import ALLOWED, Witness
 from lakehouse.lake import Lake
 from lakehouse.log import position
 

@@ -4,12 +4,12 @@ import io
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
 from game import catalogue
+from made_verdict import made_verdict
 from rich.console import Console
 
 from cli.layers import Layers
@@ -34,8 +34,7 @@ def layers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, did: list[str]) -> L
 
     def reconciled(_: object, __: object, results: Sequence[Result], ___: object, *, candidate: str) -> Any:
         did.append(f"{candidate}: {', '.join(each.name for each in results)}")
-        each = [SimpleNamespace(result=one.name, compared=150, differing=0) for one in results]
-        return SimpleNamespace(status="agree", results=each, not_judged=[])
+        return made_verdict(candidate=candidate, results=[each.name for each in results], compared=150)
 
     monkeypatch.setattr("cli.layers.recompute", lambda _, __, result, ___: did.append(f"recompute {result.name}"))
     monkeypatch.setattr("cli.layers.reconcile", reconciled)

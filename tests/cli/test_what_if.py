@@ -103,7 +103,10 @@ def test_what_is_to_be_kept_is_a_version_beside_the_live_one(lake: Path) -> None
     ("given", "said"),
     [
         ("windows.team_score.size=1 minute", "windows.team_score: there is no such setting"),
-        ("lateness.alowed=1 minute", "lateness.alowed: there is no such setting. Known here: allowed, policy."),
+        (
+            "lateness.alowed=1 minute",
+            "lateness.alowed: there is no such setting. Known here: allowed, policy, hold, holds.",
+        ),
         ("lateness.allowed=soon", "lateness.allowed = 'soon'"),
         ("lateness.allowed", "write a setting and its value"),
         ("clock.future=1 hour", "only settings that a version is computed with can be tried"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from doors import door_pipeline
 
+from cli.console import for_child
 from lakehouse.errors import BadSettings, NoPipeline, PipelineChanged
 from lakehouse.lake import create_lake
 from lakehouse.pipelines import pipeline_at
@@ -268,3 +269,15 @@ def test_a_window_of_another_pipeline_is_no_setting(tmp_path: Path, doors: Path)
 def test_only_windows_that_are_held_can_have_a_hold(refusal) -> None:
     said = refusal('[lateness]\nholds = { player_sessions = "1 day" }\n')
     assert "lateness.holds.player_sessions: only windows aligned in time are held, those of " in said
+
+
+def test_a_command_that_another_one_starts_is_not_refused_for_what_its_file_names(
+    tmp_path: Path, doors: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`parity demo --pipeline doors --config my.toml` makes a lake of doors, whatever the file says."""
+    file, lake = tmp_path / "my.toml", create_lake(tmp_path / "lake", pipeline_at(str(doors)))
+    file.write_text('[pipeline]\npath = "game"\n')
+    with pytest.raises(PipelineChanged):
+        load_settings(file, lake=lake)
+    monkeypatch.setenv("PARITY_PIPELINE__PATH", for_child(lake)["PARITY_PIPELINE__PATH"])
+    assert load_settings(file, lake=lake).pipeline.folder == doors

@@ -4,28 +4,16 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from made_verdict import made_verdict as verdict
 
 from reconciliation.answer import answer
 from reconciliation.architectures import Bill
 from reconciliation.headings import heading, question
 from reconciliation.rewritten import Rewritten
 from reconciliation.sentences import of_the_control, of_the_kill, sentences
-from reconciliation.verdict import Audit, AuditBucket, ResultVerdict, Verdict
+from reconciliation.verdict import Audit, AuditBucket, Verdict
 
 DAY = timedelta(days=1)
-
-
-def verdict(
-    *, candidate: str = "kappa", differing: int = 0, unexplained: int = 0, compared: int = 100, policy: str = "correct"
-) -> Verdict:
-    found = ResultVerdict(
-        result="team_scores", version=1, candidate=candidate, log_version=3, high_water="2026-03-02T00:00:00+00:00",
-        settled_before="2026-03-01T23:55:00+00:00", keys=max(compared, 10), compared=compared, equal=compared - differing,
-        differing=differing, open=0, open_equal=0, behind=0, beyond_horizon=0,
-        by_cause={"duplicate": differing} if differing else {}, unexplained=unexplained, duplicate_revisions=0,
-        engine_alone=None, engine_wrong=None, late_events=0, candidate_code=[], batch_code=[], too_few=compared < 10,
-    )  # fmt: skip
-    return Verdict("1", "2026-03-02T00:00:00+00:00", candidate, policy, [found], Audit(1, [], {}), 0.1)
 
 
 GONE = Audit(1, [], {}, unavailable="1 of 1 landing files are gone")

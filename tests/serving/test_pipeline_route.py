@@ -9,6 +9,7 @@ from lakehouse.lake import create_lake
 from lakehouse.pipelines import pipeline_at
 from lakehouse.settings import load_settings
 from serving.api import application
+from serving.reader import Reader
 
 
 def told(lake_path: Path, pipeline: str) -> dict[str, object]:
@@ -35,3 +36,9 @@ def test_of_somebodys_own(tmp_path: Path) -> None:
         "controlled": ["openings"],
         "live": ["openings"],
     }
+
+
+def test_a_reader_of_a_path_reads_by_the_pipeline_of_the_lake(tmp_path: Path) -> None:
+    lake = create_lake(tmp_path / "lake", pipeline_at(str(door_pipeline(tmp_path / "doors"))))
+    with Reader.of(lake.path) as reader:
+        assert reader.subjects.names() == ["openings"]

@@ -6,7 +6,8 @@ import pytest
 from accounts import NOW, account_of, game, taken_in
 from witness import Witness as OtherWitness
 
-from chaos.witness import ALLOWED, QUERIES, Witness
+from chaos.subject import QUERIES
+from chaos.witness import ALLOWED, Witness
 
 
 @pytest.mark.parametrize("name", QUERIES)
