@@ -22,7 +22,8 @@ export function showBoard(charted, { time, board }, missing) {
 function note({ charted: { column, others }, time: { size, stretch }, board: { newest, since } }) {
   const at = clock(size);
   const newer = `${sentence(words(column))} in the newest window, ${at(newest)}–${at(newest + size)} (${length(size)})`;
-  const stretched = stretch === null ? ` of ${day(newest)}` : `, and in ${stretchOf(stretch, since)} so far`;
+  const dated = size < DAY ? ` of ${day(newest)}` : "";
+  const stretched = stretch === null ? dated : `, and in ${stretchOf(stretch, since)} so far`;
   if (!others.length) return `${newer}${stretched}.`;
   const counted = listed(others.map((each) => words(each.name)));
   return `${newer}${stretched}, with the ${counted} that begin in it; ▲ is one of the newest window.`;

@@ -31,7 +31,8 @@ ASK = """
   const asked = (all) => all.filter((row) => Date.parse(row.window_start) >= time.asked);
   const answered = { rows: asked(rows) };
   const found = board(what, answered.rows, [asked(begun)], time);
-  return { time, sums: sums(what, within(answered, time), time, false), board: found, ranked: found && ranked(found.lines, "window") };
+  const added = sums(what, within(answered, time), time, false);
+  return { time, sums: added, board: found, ranked: found && ranked(found.lines, "window") };
 })
 """
 
@@ -142,7 +143,7 @@ def test_decimals_are_added_up_exactly_and_keep_their_scale() -> None:
 
     assert added("decimal(38,2)", "12.50", "0.75") == ["13.25", "+13.25", 13.25]
     assert added("decimal(38,2)", "12.50", None, "-12.50") == ["0.00", "0.00", 0]
-    assert added("decimal(38,2)", "-0.05") == ["-0.05", "−0.05", -0.05]
+    assert added("decimal(38,2)", "-0.05") == ["-0.05", "\N{MINUS SIGN}0.05", -0.05]
     assert added("decimal(18,3)", "0.1", "0.2") == ["0.300", "+0.300", 0.3]
     assert added("decimal(38,2)", "12345678901234567890.12", "0.01")[0] == "12,345,678,901,234,567,890.13"
     assert added("decimal(38,0)", "9223372036854775807", "1")[0] == "9,223,372,036,854,775,808"
