@@ -8,9 +8,10 @@ export const floor = (moment, size) => Math.floor(moment / size) * size;
 export function charted({ charted: { result, column, key }, live }, results) {
   const declared = results.find((each) => each.name === result);
   const { type, meaning } = declared.values.find((each) => each.name === column);
+  const compared = declared.values.filter((each) => each.compared);
   const others = results.filter((each) => live.includes(each.name) && each.name !== result && (key === null || each.key.includes(key)));
   return {
-    result, column, key, type, meaning, others, columns: declared.key, layers: declared.layers,
+    result, column, key, meaning, others, compared, columns: declared.key, layers: declared.layers,
     scale: scaleOf(type), size: millis(declared.window.size),
   };
 }
@@ -75,12 +76,15 @@ export function ranked(lines, first) {
   return [...lines].sort((a, b) => descending(a[first], b[first]) || descending(a[second], b[second]) || descending(b.name, a.name));
 }
 
+// A value may be a list. What only estimates may be off by a share of the greater one.
+const alike = (one, other, error) =>
+  JSON.stringify(one) === JSON.stringify(other) ||
+  (error > 0 && one !== null && other !== null && Math.abs(one - other) <= error * Math.max(Math.abs(one), Math.abs(other)));
+
 // Cell by cell, over the windows that ended by `until`: a row that only one side has differs as well.
-export function compared({ columns, column, scale }, candidate, batch, until) {
+export function compared({ columns, column, scale, compared: judged }, candidate, batch, until) {
   const cell = (row) => JSON.stringify([...columns.map((name) => row[name]), row.window_start]);
-  const identity = new Set([...columns, "window_start", "window_end", "settled"]);
-  const equal = (one, other) =>
-    Boolean(one && other) && Object.keys(one).every((name) => identity.has(name) || one[name] === other[name]);
+  const equal = (one, other) => Boolean(one && other) && judged.every(({ name, error }) => alike(one[name], other[name], error));
   const ended = (row) => Date.parse(row.window_end) <= until;
   const theirs = new Map(batch.rows.filter(ended).map((row) => [cell(row), row]));
   const mine = new Map(candidate.rows.filter(ended).map((row) => [cell(row), row]));

@@ -152,7 +152,8 @@ def test_decimals_are_added_up_exactly_and_keep_their_scale() -> None:
 
 def test_a_decimal_that_differs_by_its_last_place_is_found_and_told_exactly() -> None:
     ask = """({ mine, theirs }) => {
-      const what = { columns: ["room", "shelf"], column: "weight", scale: 2 };
+      const judged = [{ name: "weight", error: 0 }];
+      const what = { columns: ["room", "shelf"], column: "weight", scale: 2, compared: judged };
       const cells = compared(what, { rows: mine }, { rows: theirs }, Date.parse("2026-03-01T10:00:10Z"));
       const { moved, equal, differs } = tally(cells, (each) => (each.equal ? "equal" : "differs"));
       const time = shownTime(Date.parse("2026-03-01T10:00:09Z"), 5000);
@@ -185,12 +186,45 @@ def test_without_a_key_there_is_one_line_and_a_key_without_a_value_is_one_too() 
     assert [(line["name"], line["window"]) for line in by_door] == [("front", "2"), (None, "2"), ("null", "2")]
 
 
+WEIGHT = {
+    "name": "weight",
+    "type": "decimal(20,3)",
+    "meaning": "sum of what was put there",
+    "compared": True,
+    "error": 0,
+}
+
+
+def test_lists_are_compared_by_what_is_in_them_and_estimates_within_their_error() -> None:
+    ask = """({ columns, pairs }) => pairs.map(([mine, theirs]) => {
+      const what = { columns: [], column: "times", scale: 0, compared: columns };
+      const row = (more) => ({ window_start: "2026-03-01T10:00:00Z", window_end: "2026-03-01T10:01:00Z", times: 1, ...more });
+      const [one] = compared(what, { rows: [row(mine)] }, { rows: [row(theirs)] }, Infinity).cells;
+      return one.equal;
+    })"""
+    columns = [{"name": "tags", "error": 0}, {"name": "visitors", "error": 0.05}]
+    same: dict[str, Any] = {"tags": ["a", "b"], "visitors": 100, "sketch": "x"}
+    others = [
+        {"sketch": "y"},
+        {"visitors": 104},
+        {"visitors": 106},
+        {"tags": ["a"]},
+        {"visitors": None},
+        {"tags": None},
+    ]
+    pairs = [(same, {**same, **other}) for other in others]
+    assert computed(ask, {"columns": columns, "pairs": pairs}) == [True, True, False, False, False, False]
+
+
 def test_what_is_shown_follows_from_the_declaration() -> None:
     told = {"charted": {"result": "loads", "column": "weight", "key": "shelf_id"}, "live": ["loads", "stops", "rooms"]}
 
     def result(name: str, *key: str) -> dict[str, Any]:
-        value = {"name": "weight", "type": "decimal(20,3)", "meaning": "sum of what was put there"}
-        return {"name": name, "key": key, "values": [value], "window": {"size": "5 seconds"}, "layers": {}}
+        values = [
+            {"name": "sketch", "type": "binary", "meaning": "what was put there", "compared": False, "error": 0},
+            WEIGHT,
+        ]
+        return {"name": name, "key": key, "values": values, "window": {"size": "5 seconds"}, "layers": {}}
 
     results = [
         *(result("loads", "shelf_id", "room_id"), result("stops", "room_id", "shelf_id")),
@@ -201,7 +235,7 @@ def test_what_is_shown_follows_from_the_declaration() -> None:
     assert found == {
         **told["charted"],  # type: ignore[dict-item]
         "columns": ["shelf_id", "room_id"],
-        "type": "decimal(20,3)",
+        "compared": [WEIGHT],
         "meaning": "sum of what was put there",
         "scale": 3,
         "size": 5000,
