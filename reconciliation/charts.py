@@ -9,7 +9,7 @@ from typing import Any
 from reconciliation.redelivery import Redelivery
 from reconciliation.series import LatenessBucket, LayerSeries
 from reconciliation.verdict import Audit, AuditBucket
-from reconciliation.words import share
+from reconciliation.words import share, spoken
 from transformations.durations import written
 
 Figure = dict[str, Any]
@@ -59,7 +59,7 @@ def layers_chart(series: LayerSeries) -> Figure:
             "margin": {"l": 58, "r": 12, "t": 52, "b": 34},
             "legend": {"orientation": "h", "x": 0, "y": 1.06, "yanchor": "bottom"},
             "xaxis": {"type": "date", "anchor": "y2"},
-            "yaxis": {"domain": [0.38, 1], "title": {"text": f"{series.value} per {written(series.bucket)}"}},
+            "yaxis": {"domain": [0.38, 1], "title": {"text": f"{spoken(series.value)} per {written(series.bucket)}"}},
             "yaxis2": {"domain": [0, 0.28], "title": {"text": "difference"}, "zeroline": True},
         },
     }  # fmt: skip
@@ -125,8 +125,8 @@ def redelivery_chart(found: Redelivery) -> Figure:
             "margin": {"l": 58, "r": 12, "t": 52, "b": 34},
             "legend": {"orientation": "h", "x": 0, "y": 1.06, "yanchor": "bottom"},
             "xaxis": {"type": "date", "anchor": "y2"},
-            "yaxis": {"domain": [0.55, 1], "title": {"text": f"{found.value} by<br>processing time"}},
-            "yaxis2": {"domain": [0, 0.45], "matches": "y", "title": {"text": f"{found.value} by<br>event time"}},
+            "yaxis": {"domain": [0.55, 1], "title": {"text": f"{spoken(found.value)} by<br>processing time"}},
+            "yaxis2": {"domain": [0, 0.45], "matches": "y", "title": {"text": f"{spoken(found.value)} by<br>event time"}},
         },
     }  # fmt: skip
 

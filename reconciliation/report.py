@@ -144,7 +144,7 @@ def rendered(report: Report, *, script: str | None = None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    helpers = ("count", "listed", "moment", "number", "seconds", "share", "size")
+    helpers = ("count", "listed", "moment", "number", "seconds", "share", "size", "spoken")
     environment.filters |= {name: getattr(words, name) for name in helpers}
     environment.filters |= {"cell": _cell, "window": _window}
     environment.globals |= {name: getattr(words, name) for name in ("number", "seconds", "size")}

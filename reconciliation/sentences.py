@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import timedelta
 
 from reconciliation.answer import answer
 from reconciliation.architectures import Bill
@@ -10,7 +11,7 @@ from reconciliation.prices import beside, cost_of_the_control, expense
 from reconciliation.redelivery import Redelivery
 from reconciliation.rewritten import Rewritten
 from reconciliation.verdict import Audit, AuditBucket, ResultVerdict, Verdict
-from reconciliation.words import SIDES, count, listed, number, share
+from reconciliation.words import SIDES, count, listed, number, share, spoken
 from transformations.durations import written
 
 NAMED = 4
@@ -137,13 +138,15 @@ def delayed(found: Redelivery) -> str:
     """What a delay of the same events does to the answers by processing time, and to those by event time."""
     by_processing, by_event = found.processing_time, found.event_time
     at, spike, without = found.spike
+    until = found.starts[-1] + found.bucket
+    clock = "%H:%M" if until - found.starts[0] < timedelta(days=1) else "%Y-%m-%d %H:%M"
     false = (
-        f", with a false spike of {number(spike)} {found.value} in the {written(found.bucket).removeprefix('1 ')} from "
-        f"{at:%H:%M} ({number(without)} without the delay)"
+        f", with a false spike of {number(spike)} {spoken(found.value)} in the {written(found.bucket).removeprefix('1 ')} from "
+        f"{at:{clock}} ({number(without)} without the delay)"
     )
     same = f"all {by_event.keys:,} are identical"
     differ = f"{by_event.differing:,} of {by_event.keys:,} differ too"
-    shown = f"{found.starts[0]:%H:%M} to {found.starts[-1] + found.bucket:%H:%M}"
+    shown = f"{found.starts[0]:{clock}} to {until:{clock}}"
     return (
         f"Held back for {written(found.held_until - found.held_from)} from {found.held_from:%Y-%m-%d %H:%M} UTC, the same "
         f"events give {by_processing.differing:,} of {count(by_processing.keys, 'key')} of {found.result} from {shown} another "

@@ -15,6 +15,11 @@ def number(value: float) -> str:
     return f"{round(value):,}"
 
 
+def spoken(name: str) -> str:
+    """The name of a column as people say it."""
+    return name.replace("_", " ")
+
+
 def count(value: int, noun: str, plural: str | None = None) -> str:
     return f"{value:,} {noun if value == 1 else plural or noun + 's'}"
 

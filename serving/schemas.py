@@ -53,6 +53,8 @@ class Column(Schema):
     name: str
     type: str
     meaning: str
+    compared: bool = Field(description="Whether answers are compared by it; if not, another column speaks for it")
+    error: float = Field(description="How far two answers may be apart and be equal, as a share of the greater one")
 
 
 class LayerStanding(Schema):

@@ -94,7 +94,16 @@ def _described(result: Result, personal: Sequence[str]) -> dict[str, Any]:
         "meaning": result.meaning,
         "key": list(result.key),
         "pseudonyms": [name for name in result.key if name in personal],
-        "values": [{"name": each.name, "type": each.type.simpleString(), "meaning": each.meaning} for each in values],
+        "values": [
+            {
+                "name": each.name,
+                "type": each.type.simpleString(),
+                "meaning": each.meaning,
+                "compared": each.name in result.errors,
+                "error": each.error,
+            }
+            for each in values
+        ],
         "window": {
             "shape": result.window.name,
             "bounds": result.window.bounds,

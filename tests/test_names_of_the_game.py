@@ -11,7 +11,7 @@ from game import GAME, catalogue
 PROJECT = Path(__file__).parent.parent
 ITS_OWN = (f"pipelines/{GAME.name}/", f"simulator/{GAME.name}/", "tests/")
 """The game, and tests, most of which are of it."""
-YET = ("serving/page/", "docs/", "README.md", "benchmarks/", "notebooks/")
+YET = ("docs/", "README.md", "benchmarks/", "notebooks/")
 """Where the game is still spoken of."""
 WORDS = {
     *("before", "change", "estimate", "event_id", "events", "first_at", "greatest", "last_at", "mean", "median"),

@@ -25,9 +25,10 @@ export function useToken(given) {
   }
 }
 
+// A parameter that is a list is given once for each of its values.
 export async function get(path, parameters = {}) {
-  const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined);
-  const query = new URLSearchParams(given).toString();
+  const given = Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((each) => [name, each]));
+  const query = new URLSearchParams(given.filter(([, value]) => value !== null && value !== undefined)).toString();
   const headers = { Accept: "application/json", ...(token === null ? {} : { Authorization: `Bearer ${token}` }) };
   const answer = await fetch(query ? `${path}?${query}` : path, { headers, signal: AbortSignal.timeout(LONGEST) });
   if (answer.ok) return answer.json();

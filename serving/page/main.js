@@ -1,15 +1,15 @@
 // The live page: asks the API for everything, and gives each part its answer.
 import { keepAges, showAges } from "./ages.js";
 import { NotThere, TokenWanted, get, hasToken, rows, useToken } from "./api.js";
+import { listen, showBoard } from "./board.js";
 import { by, text } from "./dom.js";
 import { comparison, showLayers, watch } from "./layers.js";
 import { showLog } from "./log.js";
-import { freshest, hourOf, leaderboard, windowOf, within } from "./model.js";
+import { board, charted, freshest, shownTime, within } from "./model.js";
 import { poll } from "./polling.js";
 import { keepStarting, showStarting } from "./starting.js";
-import { listen, showTeams } from "./teams.js";
 import { showVerdicts } from "./verdicts.js";
-import { second } from "./words.js";
+import { period, second } from "./words.js";
 
 const VERDICTS = 8;
 const NO_EVENTS = "No event has come into this lake yet.";
@@ -28,39 +28,42 @@ async function ifThere(known, version, ask) {
 
 async function look() {
   keepStarting(await get("/starting"));
-  const [standing, { reconciliations }] = await Promise.all([get("/results"), get("/reconciliations", { limit: VERDICTS })]);
-  const found = freshest(standing.results, "team_scores");
+  const [pipeline, standing, { reconciliations }] = await Promise.all([
+    get("/pipeline"), get("/results"), get("/reconciliations", { limit: VERDICTS }),
+  ]);
+  const shown = charted(pipeline, standing.results);
+  const found = freshest(standing.results, shown.result);
   by("token-form").hidden = true;
   by("parts").hidden = false;
   keepAges(found);
   showLog(standing.log, found);
   showVerdicts(reconciliations);
-  const drawn = await game(standing);
-  showTeams(drawn.board, drawn.missing);
+  text(by("story"), `${pipeline.name}: ${pipeline.story}`);
+  const drawn = await latest(shown, standing.log);
+  showBoard(shown, drawn, drawn.missing);
   showLayers(drawn.layers, drawn.missing);
 }
 
-// What the teams did in the last hour of event time, as each layer that has it says.
-async function game({ log, results }) {
-  const scores = results.find((each) => each.name === "team_scores");
-  const ups = results.find((each) => each.name === "level_ups");
+// The last stretch of event time of what is charted, as each layer that has it says.
+async function latest(shown, log) {
+  const { result, layers: standing, others } = shown;
   if (log.high_water === null) return { missing: NO_EVENTS };
-  if (!scores?.layers.kappa && !scores?.layers.batch) return { missing: "Neither the stream nor batch has computed team_scores yet." };
-  const hour = hourOf(Date.parse(log.high_water), windowOf(scores));
-  const from = new Date(hour.asked).toISOString();
-  const ask = ({ name, layers }, layer) =>
-    layers[layer] && ifThere(`${name} ${layer}`, layers[layer].log_version, () => rows(name, { layer, from }));
-  const both = scores.layers.kappa && scores.layers.batch;
-  const [kappa, batch, legacy, levelUps, merged] = await Promise.all([
-    ask(scores, "kappa"), ask(scores, "batch"), ask(scores, "legacy"),
-    ups ? ask(ups, "kappa") : null,
-    both ? ifThere("cut-off", scores.layers.batch.log_version, () => get("/results/team_scores", { layer: "lambda", from, limit: 1 })) : null,
+  if (!standing.kappa && !standing.batch) return { missing: `Neither the stream nor batch has computed ${result} yet.` };
+  const time = shownTime(Date.parse(log.high_water), shown.size);
+  const from = new Date(time.asked).toISOString();
+  const ask = (name, of, layer) =>
+    of[layer] && ifThere(`${name} ${layer}`, of[layer].log_version, () => rows(name, { layer, from }));
+  const both = standing.kappa && standing.batch;
+  const [kappa, batch, legacy, merged, ...beside] = await Promise.all([
+    ask(result, standing, "kappa"), ask(result, standing, "batch"), ask(result, standing, "legacy"),
+    both ? ifThere(`${result} lambda`, standing.batch.log_version, () => get(`/results/${encodeURIComponent(result)}`, { layer: "lambda", from, limit: 1 })) : null,
+    ...others.map(({ name, layers }) => ask(name, layers, "kappa")),
   ]);
-  const answers = { kappa: within(kappa, hour), batch: within(batch, hour), legacy: within(legacy, hour) };
-  const layers = await comparison(answers, scores.layers, hour, merged?.cut_off);
-  if (!kappa) return { layers, missing: "The stream has not computed team_scores yet." };
-  const board = leaderboard(kappa.rows, levelUps?.rows ?? [], hour);
-  return { layers, board, missing: "No team has scored in the last hour of event time." };
+  const answers = { kappa: within(kappa, time), batch: within(batch, time), legacy: within(legacy, time) };
+  const layers = await comparison(shown, answers, time, merged?.cut_off);
+  if (!kappa) return { layers, missing: `The stream has not computed ${result} yet.` };
+  const found = board(shown, kappa.rows, beside.map((each) => each?.rows ?? []), time);
+  return { layers, time, board: found, missing: `The stream has no row of ${result} in the last ${period(time.span)} of event time.` };
 }
 
 function say(state, words, more) {

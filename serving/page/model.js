@@ -1,67 +1,107 @@
 // What the page computes from answers of the API. No element and no clock is touched here.
-import { millis } from "./words.js";
+import { magnitude, scaleOf, units } from "./amounts.js";
+import { DAY, HOUR, MINUTE, millis } from "./words.js";
 
-export const HOUR = 36e5;
 export const floor = (moment, size) => Math.floor(moment / size) * size;
 
-// The last hour of event time in whole windows, of which the newest holds the high-water mark; an hour need not be a whole number
-// of them. `asked` is where the rows have to begin: the stream may be behind, and its newest window in the hour before.
-export function hourOf(highWater, size) {
-  const newest = floor(highWater, size);
-  const first = newest - (Math.ceil(HOUR / size) - 1) * size;
-  return { first, newest, size, asked: floor(first, HOUR) };
+// What the lake's pipeline says that is charted, and which results are counted beside it: those that have its key.
+export function charted({ charted: { result, column, key }, live }, results) {
+  const declared = results.find((each) => each.name === result);
+  const { type, meaning } = declared.values.find((each) => each.name === column);
+  const compared = declared.values.filter((each) => each.compared);
+  const others = results.filter((each) => live.includes(each.name) && each.name !== result && (key === null || each.key.includes(key)));
+  return {
+    result, column, key, meaning, others, compared, columns: declared.key, layers: declared.layers,
+    scale: scaleOf(type), size: millis(declared.window.size),
+  };
 }
 
-// An answer without the windows before that hour.
+// How much event time is shown. An hour of it, but so few windows that a line of them can be told apart and fetched every
+// two seconds, and so many that a line is one.
+const FEWEST = 24;
+const MOST = 180;
+const STRETCHES = [DAY, HOUR, 15 * MINUTE, 5 * MINUTE, MINUTE];
+
+// The newest of the shown windows holds the high-water mark; an hour need not be a whole number of windows. `stretch` is the
+// longest round time that fits and is more than a window: sums are told for it, none where windows are too long or too short.
+// `asked` is where the rows have to begin: the stream may be behind, and its newest window in the stretch before.
+export function shownTime(highWater, size) {
+  const count = Math.min(MOST, Math.max(FEWEST, Math.ceil(HOUR / size)));
+  const newest = floor(highWater, size);
+  const first = newest - (count - 1) * size;
+  const stretch = STRETCHES.find((each) => each <= count * size && each > size) ?? null;
+  return { first, newest, size, count, span: count * size, stretch, asked: floor(first, stretch ?? size) };
+}
+
+// An answer without the windows before that time.
 export const within = (answer, { first }) =>
   answer && { ...answer, rows: answer.rows.filter((row) => Date.parse(row.window_start) >= first) };
 
-// Teams with their bubbles in the newest window that the stream has and in the hour of the clock that this window starts in.
-export function leaderboard(scores, levelUps, { first, size }) {
-  const minute = Math.max(-Infinity, ...scores.map((row) => Date.parse(row.window_start)));
-  if (minute < first) return null;
-  const hour = floor(minute, HOUR);
-  const teams = new Map();
-  const team = (row) => {
-    if (!teams.has(row.team_id)) teams.set(row.team_id, { team: row.team_id, minute: 0, hour: 0, levelUps: 0, now: false });
-    return teams.get(row.team_id);
+const windowOf = (row, { size }) => floor(Date.parse(row.window_start), size);
+
+// What the stream has for each key in its newest window, and in the stretch of the clock that this window starts in; of the
+// other results, how many rows of the key begin in that stretch, and whether one begins in that window.
+export function board({ key, column, scale }, rows, others, time) {
+  const newest = rows.reduce((latest, row) => Math.max(latest, windowOf(row, time)), -Infinity);
+  if (newest < time.first) return null;
+  const since = floor(newest, time.stretch ?? time.size);
+  const lines = new Map();
+  const line = (row) => {
+    const name = key === null ? null : row[key];
+    if (!lines.has(name)) lines.set(name, { name, window: 0n, stretch: 0n, others: others.map(() => ({ rows: 0, now: false })) });
+    return lines.get(name);
   };
-  for (const row of scores) {
-    const start = Date.parse(row.window_start);
-    if (start < hour) continue;
-    team(row).hour += row.bubbles;
-    if (start === minute) team(row).minute += row.bubbles;
+  for (const row of rows) {
+    if (windowOf(row, time) < since) continue;
+    const value = units(row[column], scale);
+    line(row).stretch += value;
+    if (windowOf(row, time) === newest) line(row).window += value;
   }
-  for (const row of levelUps) {
-    const start = Date.parse(row.window_start);
-    if (start < hour) continue;
-    team(row).levelUps += 1;
-    if (start === minute) team(row).now = true;
-  }
-  return { minute, hour, size, teams: [...teams.values()] };
+  others.forEach((each, place) => {
+    for (const row of each) {
+      const begins = windowOf(row, time);
+      if (!(begins >= since)) continue;
+      const counted = line(row).others[place];
+      counted.rows += 1;
+      if (begins === newest) counted.now = true;
+    }
+  });
+  return { newest, since, lines: [...lines.values()] };
 }
 
-export function ranked(teams, first) {
-  const second = first === "minute" ? "hour" : "minute";
-  return [...teams].sort((a, b) => b[first] - a[first] || b[second] - a[second] || (a.team < b.team ? -1 : 1));
+const descending = (a, b) => (a < b ? 1 : a > b ? -1 : 0);
+
+export function ranked(lines, first) {
+  const second = first === "window" ? "stretch" : "window";
+  return [...lines].sort((a, b) => descending(a[first], b[first]) || descending(a[second], b[second]) || descending(b.name, a.name));
 }
 
-const cell = (row) => JSON.stringify([row.team_id, row.window_start]);
-const MINE = new Set(["team_id", "window_start", "window_end", "settled"]);
-const equal = (one, other) =>
-  Boolean(one && other) && Object.keys(one).every((name) => MINE.has(name) || one[name] === other[name]);
+// A value may be a list. What only estimates may be off by a share of the greater one.
+const alike = (one, other, error) =>
+  JSON.stringify(one) === JSON.stringify(other) ||
+  (error > 0 && one !== null && other !== null && Math.abs(one - other) <= error * Math.max(Math.abs(one), Math.abs(other)));
 
 // Cell by cell, over the windows that ended by `until`: a row that only one side has differs as well.
-export function compared(candidate, batch, until) {
+export function compared({ columns, column, scale, compared: judged }, candidate, batch, until) {
+  const cell = (row) => JSON.stringify([...columns.map((name) => row[name]), row.window_start]);
+  const equal = (one, other) => Boolean(one && other) && judged.every(({ name, error }) => alike(one[name], other[name], error));
   const ended = (row) => Date.parse(row.window_end) <= until;
   const theirs = new Map(batch.rows.filter(ended).map((row) => [cell(row), row]));
   const mine = new Map(candidate.rows.filter(ended).map((row) => [cell(row), row]));
   const cells = [...new Set([...theirs.keys(), ...mine.keys()])].map((key) => {
     const [one, other] = [mine.get(key), theirs.get(key)];
-    const off = (one?.bubbles ?? 0) - (other?.bubbles ?? 0);
+    const off = units(one?.[column], scale) - units(other?.[column], scale);
     return { key, row: one ?? other, has: Boolean(one), equal: equal(one, other), off };
   });
   return { until, cells, differing: cells.filter((each) => !each.equal) };
+}
+
+// What became of the cells, by the fate of each, and by how much those that differ do.
+export function tally(cells, fate) {
+  const by = { equal: 0, differs: 0, repaired: 0, unknown: 0 };
+  for (const each of cells.cells) by[fate(each)] += 1;
+  const moved = cells.cells.reduce((sum, each) => (fate(each) === "differs" ? sum + magnitude(each.off) : sum), 0n);
+  return { ...by, compared: by.equal + by.differs, moved, until: cells.until };
 }
 
 // Up to where a layer can be compared: settled in both, and computed by batch without a gap.
@@ -70,31 +110,25 @@ export function comparableUntil(candidate, batch, cutOff) {
   return Math.min(...ends.map((each) => Date.parse(each)));
 }
 
-// The sums of all teams per window. A layer that is behind has no sum for windows that it has not come to.
-export function sums(answer, { first, newest, size }, behind) {
+function added(values) {
   const found = new Map();
-  for (const row of answer.rows) {
-    const start = Date.parse(row.window_start);
-    found.set(start, (found.get(start) ?? 0) + row.bubbles);
-  }
-  const last = behind ? Math.max(-Infinity, ...found.keys()) : newest;
-  const out = [];
-  for (let start = first; start <= newest; start += size) out.push(start <= last ? (found.get(start) ?? 0) : null);
-  return out;
+  for (const [start, value] of values) found.set(start, (found.get(start) ?? 0n) + value);
+  return found;
+}
+
+const starts = ({ first, size, count }) => Array.from({ length: count }, (_, place) => first + place * size);
+
+// The sums over all keys per window. A layer that is behind has no sum for windows that it has not come to.
+export function sums({ column, scale }, answer, time, behind) {
+  const found = added(answer.rows.map((row) => [windowOf(row, time), units(row[column], scale)]));
+  const last = behind ? [...found.keys()].reduce((latest, start) => Math.max(latest, start), -Infinity) : time.newest;
+  return starts(time).map((start) => (start <= last ? (found.get(start) ?? 0n) : null));
 }
 
 // The difference to batch per window, over the cells that were judged; none where nothing was.
-export function offsets(comparison, judged, { first, newest, size }) {
-  const out = [];
-  const found = new Map();
-  for (const each of comparison.cells) {
-    const start = Date.parse(each.row.window_start);
-    if (judged(each)) found.set(start, (found.get(start) ?? 0) + each.off);
-  }
-  for (let start = first; start <= newest; start += size) {
-    out.push(start + size <= comparison.until ? (found.get(start) ?? 0) : null);
-  }
-  return out;
+export function offsets(comparison, judged, time) {
+  const found = added(comparison.cells.filter(judged).map((each) => [windowOf(each.row, time), each.off]));
+  return starts(time).map((start) => (start + time.size <= comparison.until ? (found.get(start) ?? 0n) : null));
 }
 
 // The freshest result of each layer: the one of the least age; of equal ones the first, which is `preferred`.
@@ -107,5 +141,3 @@ export function freshest(results, preferred) {
   }
   return found;
 }
-
-export const windowOf = (result) => millis(result.window.size ?? "") || 6e4;

@@ -7,22 +7,25 @@ const known = new Map();
 let knownFor = null;
 
 // For each differing cell: "repaired", "differs", or "unknown" as long as it was not asked.
-export async function judged(differing, stream, batch) {
+export async function judged({ result, columns }, differing, stream, batch) {
   if (stream.log_version < batch.log_version) return new Map(differing.map((each) => [each.key, "unknown"]));
   if (stream.log_version === batch.log_version) return new Map(differing.map((each) => [each.key, "differs"]));
-  if (knownFor !== batch.log_version) {
+  const of = `${result} ${batch.log_version}`;
+  if (knownFor !== of) {
     known.clear();
-    knownFor = batch.log_version;
+    knownFor = of;
   }
   const open = differing.filter((each) => known.get(each.key) !== "repaired");
   const fresh = open.sort((a, b) => known.has(a.key) - known.has(b.key)); // those first that were never asked
-  await Promise.all(fresh.slice(0, AT_ONCE).map((each) => ask(each, batch.log_version)));
+  await Promise.all(fresh.slice(0, AT_ONCE).map((each) => ask(each, result, columns, batch.log_version)));
   return new Map(differing.map((each) => [each.key, known.get(each.key) ?? "unknown"]));
 }
 
-async function ask({ key, row, has }, version) {
+async function ask({ key, row, has }, result, columns, version) {
   if (!has) return known.set(key, "differs"); // the stream has no row, so nothing was repaired
-  const path = "/results/team_scores/history";
-  const { rows } = await get(path, { key: row.team_id, window: row.window_start });
+  const named = columns.map((name) => row[name]);
+  if (named.includes(null)) return known.set(key, "unknown"); // the history cannot be asked for what has no name
+  const path = `/results/${encodeURIComponent(result)}/history`;
+  const { rows } = await get(path, { key: named, window: row.window_start });
   return known.set(key, rows.some((each) => each.log_version > version) ? "repaired" : "differs");
 }

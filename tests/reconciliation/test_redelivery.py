@@ -14,7 +14,7 @@ from lakehouse.lake import Lake, create_lake
 from lakehouse.log import newest_version
 from lakehouse.settings import Lateness, load_settings
 from pipelines.game.results.team_scores import team_scores
-from reconciliation.redelivery import Redelivery, redelivery
+from reconciliation.redelivery import Answers, Redelivery, redelivery
 from reconciliation.sentences import delayed
 
 MINUTE = 60
@@ -122,6 +122,21 @@ def test_the_sentence_names_the_differing_scores_the_spike_and_that_event_time_h
         "Held back for 10 minutes from 2026-03-01 10:10 UTC, the same events give 7 of 8 keys of team_scores from 09:40 to 10:50 "
         "another value by processing time, with a false spike of 126 bubbles in the minute from 10:20 (32 without the "
         "delay); by event time all 7 are identical."
+    )
+
+
+def test_days_are_told_with_their_dates_and_a_column_as_people_say_it() -> None:
+    days = [START + timedelta(days=place) for place in range(7)]
+    by_processing = Answers(7, 2, as_received=[4, 4, 4, 4, 4, 4, 4], held_back=[4, 4, 4, 0, 8, 4, 4])
+    by_event = Answers(7, 0, as_received=[4] * 7, held_back=[4] * 7)
+    found = Redelivery(
+        *("doors", "times_opened", days[3], days[4], timedelta(days=1), days),
+        *(by_processing, by_event, 4, {"as_received": 0, "held_back": 0}),
+    )
+    assert delayed(found) == (
+        "Held back for 1 day from 2026-03-04 10:00 UTC, the same events give 2 of 7 keys of doors from 2026-03-01 10:00 to "
+        "2026-03-08 10:00 another value by processing time, with a false spike of 8 times opened in the day from 2026-03-05 "
+        "10:00 (4 without the delay); by event time all 7 are identical."
     )
 
 

@@ -99,7 +99,7 @@ def until(condition: Callable[[], bool], seconds: float = 30) -> None:
 def teams(driver: "WebDriver") -> dict[str, list[str]]:
     """The leaderboard: bubbles in the minute, in the hour, level-ups."""
     rows = driver.execute_script(
-        "return [...document.querySelectorAll('#teams tbody tr')].map("
+        "return [...document.querySelectorAll('#board tbody tr')].map("
         "(row) => [...row.cells].slice(1).map((cell) => cell.innerText.trim()))"
     )
     return {team: rest for team, *rest in rows}
@@ -253,7 +253,7 @@ def test_every_control_is_reached_by_the_tab_key_and_the_keyboard_works_it(drive
             ActionChains(driver).send_keys(Keys.ENTER).perform()
     assert set(wanted) <= {text.removesuffix(" ↓") for text in reached} | set(reached)
     assert outlines <= {"solid", "auto"}, "the focus has to be seen"
-    assert driver.execute_script("return document.getElementById('by-minute').ariaSort") == "descending"
+    assert driver.execute_script("return document.getElementById('by-window').ariaSort") == "descending"
     order = [int(minute.replace(",", "")) for minute, _, _ in teams(driver).values()]
     assert order == sorted(order, reverse=True)
 
@@ -273,11 +273,11 @@ def test_it_updates_by_itself_when_new_events_were_streamed(
 ) -> None:
     opened(driver, moving)
     driver.execute_script("window.untouched = true")
-    assert "newest window, 11:02" in only(driver, "#teams-note")
+    assert "newest window, 11:02" in only(driver, "#board-note")
     more(spark, streamed, lines_of_minutes(MINUTES, MINUTES + 2))
     rows = asked(moving, "/results/team_scores", **{"from": HOUR})["rows"]
     until(lambda: int(teams(driver)["red"][1]) == sum(row["bubbles"] for row in rows if row["team_id"] == "red"))
-    until(lambda: "newest window, 11:04" in only(driver, "#teams-note"))
+    until(lambda: "newest window, 11:04" in only(driver, "#board-note"))
     assert only(driver, "#count-events b") == str(asked(moving, "/results")["log"]["events"])
     assert only(driver, "#lag-kappa td:nth-of-type(2)") == "0"
     assert driver.execute_script("return window.untouched"), "the page was loaded again"

@@ -12,6 +12,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 PATHS = (
+    "/pipeline",
     "/results",
     "/results/{name}",
     "/results/{name}/history",

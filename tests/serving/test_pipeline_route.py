@@ -42,3 +42,13 @@ def test_a_reader_of_a_path_reads_by_the_pipeline_of_the_lake(tmp_path: Path) ->
     lake = create_lake(tmp_path / "lake", pipeline_at(str(door_pipeline(tmp_path / "doors"))))
     with Reader.of(lake.path) as reader:
         assert reader.subjects.names() == ["openings"]
+
+
+def test_a_column_says_how_answers_are_compared_by_it(tmp_path: Path) -> None:
+    lake = create_lake(tmp_path / "lake")
+    with TestClient(application(lake, load_settings(lake=lake)), base_url="http://localhost") as client:
+        results = {each["name"]: each for each in client.get("/results").json()["results"]}
+    columns = {
+        each["name"]: (each["compared"], round(each["error"], 3)) for each in results["active_players"]["values"]
+    }
+    assert columns == {"players": (True, 0.0), "estimate": (True, 0.049), "day_estimate": (False, 0.0)}
