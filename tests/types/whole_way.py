@@ -54,7 +54,7 @@ def asked(client: TestClient, path: str, accept: str = "application/json", **par
 
 
 def served() -> dict[str, Any]:
-    with TestClient(application(open_lake(Path("lake")), load_settings())) as client:
+    with TestClient(application(open_lake(Path("lake")), load_settings()), base_url="http://127.0.0.1") as client:
         path = "/results/measurements"
         pages, cursor = [], None
         while not pages or cursor:
