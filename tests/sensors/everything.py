@@ -46,7 +46,7 @@ def worked_on() -> dict[str, Any]:
     parity("legacy")
     found: dict[str, Any] = {"answers": answers()}
     found["verdict"] = json.loads(parity("reconcile", "--format", "json", "--report", "report.html", "--run", "late"))
-    control = ("reconcile", "--candidate", "legacy", "--result", "sensor_means", "--result", "room_hours")
+    control = ("reconcile", "--candidate", "legacy", "--result", "sensor_means", "--result", "sensor_sessions")
     said = CliRunner().invoke(app, [*control, "--lake", "lake", "--format", "json"])
     found["control"] = json.loads(said.stdout)
     found["quality"] = parity("quality")

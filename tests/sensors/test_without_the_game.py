@@ -36,6 +36,7 @@ LATE = [
     ("apart", {"kind": "temperature_read", "sensor_id": "new", "temperature": "@-1@"}, 6 * HOUR + 125_001),
     ("too-fine", {"kind": "temperature_read", "sensor_id": "new", "temperature": "@0.001@"}, 6 * HOUR),
     ("no-sensor", {"kind": "temperature_read", "temperature": "@20.5@"}, 6 * HOUR),
+    ("end", {"kind": "heartbeat"}, 40 * HOUR),  # so that no session is open any more
 ]  # fmt: skip
 
 
@@ -101,7 +102,8 @@ def test_before_the_late_lines_came_they_were_not_in_any_answer(found: dict[str,
     before = Read(events={name: line for name, line in landed.events.items() if name not in late})
     for layer, answers in found["after the demo"].items():
         for name, right in rows(before).items():
-            assert in_order(answers[name]) == in_order(right), (layer, name)
+            if name != "sensor_sessions" or layer == "batch":  # the stream tells a session when it is over
+                assert in_order(answers[name]) == in_order(right), (layer, name)
     assert landed.events.keys() & late == late - {"too-fine", "no-sensor"}
 
 
