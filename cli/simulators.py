@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from lakehouse.errors import ParityError
+from lakehouse.pipelines import package_of
 from simulator.delivered import Delivered
 from simulator.landing import LandingNotEmpty
 from transformations.pipeline import Pipeline
@@ -41,11 +42,12 @@ def simulator_of(pipeline: Pipeline) -> Simulator:
             "yourself (docs/landing-format.md), and take them in with `parity ingest`."
         )
     try:
-        return cast(Simulator, import_module(named))
+        return cast(Simulator, import_module(named, package_of(pipeline.folder)))
     except ImportError as error:
         raise ParityError(
             f"The simulator {named!r} of the pipeline {pipeline.name} cannot be imported: {error}. "
-            f"{pipeline.folder / 'pipeline.py'} names it; it has to be a module that Python finds."
+            f"{pipeline.folder / 'pipeline.py'} names it: a module that Python finds, or with a point before it "
+            "one of the folder itself, as in '.simulator'."
         ) from None
 
 

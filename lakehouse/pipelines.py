@@ -57,7 +57,7 @@ def default_pipeline() -> Pipeline:
 def story_of(folder: Path) -> Story:
     """What the pipeline in a folder says of itself. Its results, which need Spark, are not imported."""
     file = folder / STORY
-    story = getattr(_imported(f"{_package(folder)}.pipeline", file), "PIPELINE", None)
+    story = getattr(_imported(f"{package_of(folder)}.pipeline", file), "PIPELINE", None)
     if not isinstance(story, Story):
         raise BadPipeline(f"{file}:1: it declares no PIPELINE, which is a Story of transformations.pipeline.")
     return story
@@ -65,7 +65,7 @@ def story_of(folder: Path) -> Story:
 
 def beside(folder: Path, name: str) -> ModuleType:
     """A module of a pipeline's folder that declares nothing of it."""
-    return _imported(f"{_package(folder)}.{name}", folder / f"{name}.py")
+    return _imported(f"{package_of(folder)}.{name}", folder / f"{name}.py")
 
 
 @lru_cache
@@ -90,7 +90,7 @@ def _loaded(folder: Path) -> Pipeline:
     )
 
 
-def _package(folder: Path) -> str:
+def package_of(folder: Path) -> str:
     """The name under which the modules of the folder are imported."""
     if folder.parent == PIPELINES:
         return f"{PIPELINES.name}.{folder.name}"
@@ -105,7 +105,7 @@ def _package(folder: Path) -> str:
 def _modules(folder: Path, part: str) -> dict[str, ModuleType]:
     """The modules of `kinds` or `results` by their names."""
     files = sorted(file for file in (folder / part).glob("*.py") if not file.name.startswith("_"))
-    package = _package(folder)
+    package = package_of(folder)
     return {file.stem: _imported(f"{package}.{part}.{file.stem}", file) for file in files}
 
 

@@ -38,7 +38,7 @@ class Story:
 
     The control is judged on those that are `controlled`. `parity demo` kills the streams of those that are `killed` (none:
     that of the first), `parity live` computes those that are `live` (none: the charted one). The `simulator` is a module that
-    makes landing files (none: there is nothing to simulate).
+    makes landing files, with a point before its name if it lies in the folder itself (none: there is nothing to simulate).
     """
 
     name: str
