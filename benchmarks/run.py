@@ -56,8 +56,8 @@ def measured(lake: Path, *jobs: str, landing: Path | str = "", **environment: st
     for job, cost in zip(jobs, costs, strict=True):
         console.print(
             f"{job}: {cost['wall']:.1f} s, {cost['cpu']:.1f} CPU s, {cost['batches']} micro-batches, "
-            f"{cost['rows']:,} rows: {cost['rows'] / cost['wall']:,.0f} rows/s, "
-            f"{cost['cpu'] / cost['rows'] * 1e6:.1f} CPU s per million; peak memory of the JVM so far {cost['memory']} GiB",
+            f"{cost['rows']:,} rows read, {cost['events'] / cost['wall']:,.0f} events/s, "
+            f"{cost['cpu'] / cost['events'] * 1e6:.1f} CPU s per million; peak memory of the JVM so far {cost['memory']} GiB",
             highlight=False,
             soft_wrap=True,
         )
