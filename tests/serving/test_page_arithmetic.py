@@ -224,7 +224,8 @@ def test_what_is_shown_follows_from_the_declaration() -> None:
             {"name": "sketch", "type": "binary", "meaning": "what was put there", "compared": False, "error": 0},
             WEIGHT,
         ]
-        return {"name": name, "key": key, "values": values, "window": {"size": "5 seconds"}, "layers": {}}
+        window = {"size": "5 seconds"}
+        return {"name": name, "key": key, "pseudonyms": ["room_id"], "values": values, "window": window, "layers": {}}
 
     results = [
         *(result("loads", "shelf_id", "room_id"), result("stops", "room_id", "shelf_id")),
@@ -236,6 +237,7 @@ def test_what_is_shown_follows_from_the_declaration() -> None:
         **told["charted"],  # type: ignore[dict-item]
         "columns": ["shelf_id", "room_id"],
         "compared": [WEIGHT],
+        "personal": False,
         "meaning": "sum of what was put there",
         "scale": 3,
         "size": 5000,
