@@ -202,8 +202,8 @@ def test_lists_are_compared_by_what_is_in_them_and_estimates_within_their_error(
       const [one] = compared(what, { rows: [row(mine)] }, { rows: [row(theirs)] }, Infinity).cells;
       return one.equal;
     })"""
-    columns = [{"name": "tags", "error": 0}, {"name": "visitors", "error": 0.05}]
-    same: dict[str, Any] = {"tags": ["a", "b"], "visitors": 100, "sketch": "x"}
+    columns = [{"name": "tags", "error": 0}, {"name": "visitors", "error": 0.05}, {"name": "weight", "error": 0}]
+    same: dict[str, Any] = {"tags": ["a", "b"], "visitors": 100, "sketch": "x", "weight": "9007199254740993.01"}
     others = [
         {"sketch": "y"},
         {"visitors": 104},
@@ -211,9 +211,10 @@ def test_lists_are_compared_by_what_is_in_them_and_estimates_within_their_error(
         {"tags": ["a"]},
         {"visitors": None},
         {"tags": None},
+        {"weight": "9007199254740993.02"},  # the same as a number of JavaScript
     ]
     pairs = [(same, {**same, **other}) for other in others]
-    assert computed(ask, {"columns": columns, "pairs": pairs}) == [True, True, False, False, False, False]
+    assert computed(ask, {"columns": columns, "pairs": pairs}) == [True, True, *[False] * 5]
 
 
 def test_what_is_shown_follows_from_the_declaration() -> None:
