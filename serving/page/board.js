@@ -60,12 +60,18 @@ function rows() {
     ranked(board.lines, leading).slice(0, all ? undefined : SHOWN).map((each, place) =>
       el("tr", null,
         el("td", { class: "rank faint" }, String(place + 1)),
-        el("th", { scope: "row" }, charted.key === null ? "all" : String(each.name ?? "–")),
+        named(each, charted),
         told.map((of) => bar(each, of)),
         each.others.map(counted))),
   );
   text(by("all-keys"), all ? `Show the first ${SHOWN} only` : `Show all ${number(board.lines.length)}`);
   by("all-keys").setAttribute("aria-expanded", String(all));
+}
+
+// A pseudonym is long, and its beginning tells it from the others of a page.
+function named({ name }, { key, personal }) {
+  const said = key === null ? "all" : String(name ?? "–");
+  return el("th", { scope: "row", class: personal && "person", title: personal && said }, said);
 }
 
 // The head is made anew where another column leads: who is at a button of it stays there.

@@ -1,6 +1,6 @@
 // What came into the log, and how far each layer has read it.
 import { by, el, fill, text } from "./dom.js";
-import { LAYERS, day, number, second, share } from "./words.js";
+import { LAYERS, count, day, number, second, share } from "./words.js";
 
 export function showLog(log, freshest) {
   const came = log.events + log.duplicates + log.quarantined;
@@ -30,6 +30,6 @@ export function showLog(log, freshest) {
     el("tbody", null, rows));
   const { engine_rows: engine, repairs, recomputed } = freshest.kappa ?? {};
   text(by("standing-note"), freshest.kappa
-    ? `Of ${freshest.kappa.result} the stream has written ${number(engine + recomputed)} revisions by itself and ${number(repairs)} repairs for late events.`
+    ? `Of ${freshest.kappa.result} the stream has written ${count(engine + recomputed, "revision")} by itself and ${count(repairs, "repair")} for late events.`
     : "");
 }

@@ -11,7 +11,7 @@ export function charted({ charted: { result, column, key }, live }, results) {
   const compared = declared.values.filter((each) => each.compared);
   const others = results.filter((each) => live.includes(each.name) && each.name !== result && (key === null || each.key.includes(key)));
   return {
-    result, column, key, meaning, others, compared, columns: declared.key, layers: declared.layers,
+    result, column, key, personal: declared.pseudonyms.includes(key), meaning, others, compared, columns: declared.key, layers: declared.layers,
     scale: scaleOf(type), size: millis(declared.window.size),
   };
 }

@@ -202,8 +202,8 @@ def test_lists_are_compared_by_what_is_in_them_and_estimates_within_their_error(
       const [one] = compared(what, { rows: [row(mine)] }, { rows: [row(theirs)] }, Infinity).cells;
       return one.equal;
     })"""
-    columns = [{"name": "tags", "error": 0}, {"name": "visitors", "error": 0.05}]
-    same: dict[str, Any] = {"tags": ["a", "b"], "visitors": 100, "sketch": "x"}
+    columns = [{"name": "tags", "error": 0}, {"name": "visitors", "error": 0.05}, {"name": "weight", "error": 0}]
+    same: dict[str, Any] = {"tags": ["a", "b"], "visitors": 100, "sketch": "x", "weight": "9007199254740993.01"}
     others = [
         {"sketch": "y"},
         {"visitors": 104},
@@ -211,9 +211,10 @@ def test_lists_are_compared_by_what_is_in_them_and_estimates_within_their_error(
         {"tags": ["a"]},
         {"visitors": None},
         {"tags": None},
+        {"weight": "9007199254740993.02"},  # the same as a number of JavaScript
     ]
     pairs = [(same, {**same, **other}) for other in others]
-    assert computed(ask, {"columns": columns, "pairs": pairs}) == [True, True, False, False, False, False]
+    assert computed(ask, {"columns": columns, "pairs": pairs}) == [True, True, *[False] * 5]
 
 
 def test_what_is_shown_follows_from_the_declaration() -> None:
@@ -224,7 +225,8 @@ def test_what_is_shown_follows_from_the_declaration() -> None:
             {"name": "sketch", "type": "binary", "meaning": "what was put there", "compared": False, "error": 0},
             WEIGHT,
         ]
-        return {"name": name, "key": key, "values": values, "window": {"size": "5 seconds"}, "layers": {}}
+        window = {"size": "5 seconds"}
+        return {"name": name, "key": key, "pseudonyms": ["room_id"], "values": values, "window": window, "layers": {}}
 
     results = [
         *(result("loads", "shelf_id", "room_id"), result("stops", "room_id", "shelf_id")),
@@ -236,6 +238,7 @@ def test_what_is_shown_follows_from_the_declaration() -> None:
         **told["charted"],  # type: ignore[dict-item]
         "columns": ["shelf_id", "room_id"],
         "compared": [WEIGHT],
+        "personal": False,
         "meaning": "sum of what was put there",
         "scale": 3,
         "size": 5000,
