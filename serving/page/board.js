@@ -71,7 +71,7 @@ function rows() {
 // A pseudonym is long, and its beginning tells it from the others of a page.
 function named({ name }, { key, personal }) {
   const said = key === null ? "all" : String(name ?? "–");
-  return el("th", { scope: "row", class: personal && "person", title: personal && said }, said);
+  return el("th", { scope: "row", title: personal && said }, el("span", { class: personal && "person" }, said));
 }
 
 // The head is made anew where another column leads: who is at a button of it stays there.
