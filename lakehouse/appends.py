@@ -58,7 +58,7 @@ class Appender:
         self._name = name
         self._folder = Path(lake.table(name))
         self._table = delta_table(lake, name)
-        self._declared = pa.schema(self._table.schema())
+        self._declared = pa.schema([each.with_nullable(True) for each in pa.schema(self._table.schema())])
         self._statistics = statistics
         self._counted = counted
 

@@ -4,11 +4,9 @@ import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from deliveries import START, land, note_landings, pop
 from engines import Engine, run_by
-from game import SCHEMA
 from logged import assert_whole, event_ids, places, rows, written
 from pyspark.sql import SparkSession
 
@@ -188,15 +186,6 @@ def test_a_landing_file_that_is_gone_is_named_and_can_be_put_back(
     away.rename(landing / "0.jsonl")
     ingest(None, lake, landing, settings)
     assert event_ids(lake) == ["a", "b", "c", "d"]
-
-
-def test_a_lake_that_is_older_than_a_kind_of_event_is_refused(
-    lake: Lake, landing: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ingest(None, lake, landing, settings)
-    monkeypatch.setattr(ingestion.table, "schema", lambda _: SCHEMA.append(pa.field("room_id", pa.string())))
-    with pytest.raises(ParityError, match="has no column for room_id: .* Ingest into a new lake"):
-        ingest(None, lake, landing, settings)
 
 
 def test_the_engine_of_spark_is_refused_without_a_session(tmp_path: Path, landing: Path, settings: Settings) -> None:
