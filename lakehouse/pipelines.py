@@ -63,9 +63,16 @@ def story_of(folder: Path) -> Story:
     return story
 
 
-def beside(folder: Path, name: str) -> ModuleType:
-    """A module of a pipeline's folder that declares nothing of it."""
-    return _imported(f"{package_of(folder)}.{name}", folder / f"{name}.py")
+def module_of(pipeline: Pipeline, named: str, *, what: str) -> ModuleType:
+    """A module that the story names as its simulator or its witness: one that Python finds, or one of the folder itself."""
+    try:
+        return import_module(named, package_of(pipeline.folder))
+    except ImportError as error:
+        raise BadPipeline(
+            f"The {what} {named!r} of the pipeline {pipeline.name} cannot be imported: {error}. "
+            f"{pipeline.folder / STORY} names it: a module that Python finds, or with a point before it one of the folder "
+            f"itself, as in '.{what}'."
+        ) from None
 
 
 @lru_cache

@@ -16,7 +16,7 @@ def test_each_round_is_a_step_and_the_end_of_the_last_is_waited_for(
 ) -> None:
     ended = []
 
-    def rounds(_lake: object, order: Sequence[Any], **_: object) -> Iterator[SimpleNamespace]:
+    def rounds(_lake: object, _subject: object, order: Sequence[Any], **_: object) -> Iterator[SimpleNamespace]:
         proof = SimpleNamespace(equal=1, witnessed=1, log_version=1, landed=1, accepted=1, duplicate=0, quarantined=0)
         for number, fault in enumerate(order, start=1):
             yield SimpleNamespace(
