@@ -15,10 +15,12 @@ def test_each_round_is_a_step_and_the_end_of_the_last_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = []
+    witnessed: list[int | None] = [1_234, None]
 
     def rounds(_lake: object, _subject: object, order: Sequence[Any], **_: object) -> Iterator[SimpleNamespace]:
-        proof = SimpleNamespace(equal=1, witnessed=1, log_version=1, landed=1, accepted=1, duplicate=0, quarantined=0)
+        counted = {"equal": 1, "log_version": 1, "landed": 1, "accepted": 1, "duplicate": 0, "quarantined": 0}
         for number, fault in enumerate(order, start=1):
+            proof = SimpleNamespace(**counted, witnessed=witnessed[number - 1])
             yield SimpleNamespace(
                 number=number, fault=fault.name, said="it was killed", struck_after=1.0, recovered_in=1.0, proof=proof
             )
@@ -32,3 +34,5 @@ def test_each_round_is_a_step_and_the_end_of_the_last_is_waited_for(
     assert second.startswith("✓ compaction 0.") and second.endswith("step 2 of 2")
     assert last.startswith("✓ Stop all of it")
     assert "2 faults in " in done.stdout and ended
+    assert "1,234 rows as the landing files say; landed 1" in done.stdout
+    assert "equal at log version 1, no witness was asked; landed 1" in done.stdout

@@ -58,12 +58,14 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+def python(copy: Path, *said: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PYTHONPATH": str(copy), "PATH": "/usr/bin:/bin", **SHORT_LIVED}
+    return subprocess.run([sys.executable, *said], cwd=copy, env=environment, capture_output=True, text=True)
+
+
 @pytest.fixture(scope="module")
 def found(copy: Path) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, str(HERE / "everything.py")],
-        cwd=copy, env={"PYTHONPATH": str(copy), "PATH": "/usr/bin:/bin", **SHORT_LIVED}, capture_output=True, text=True,
-    )  # fmt: skip
+    done = python(copy, str(HERE / "everything.py"))
     assert done.returncode == 0, done.stderr[-4000:]
     said: dict[str, Any] = json.loads(done.stdout)
     return said
@@ -155,3 +157,26 @@ def test_nothing_that_is_told_has_a_word_of_the_game(found: dict[str, Any]) -> N
     )
     for word in ("bubble", "player", "team_", "league", "offer"):
         assert word not in told, told[max(0, told.index(word) - 100) : told.index(word) + 100]
+
+
+def test_faults_can_be_tried_and_nothing_of_the_game_is_loaded_for_it(copy: Path) -> None:
+    """Every module of the runner is loaded, what strikes and what proves."""
+    loaded = python(copy, "-c", "import sys, chaos.run; print(*[name for name in sys.modules if 'game' in name])")
+    assert (loaded.returncode, loaded.stdout.strip()) == (0, ""), loaded.stderr
+    listed = python(copy, "-m", "cli.main", "chaos", "--fault", "list", "--pipeline", "sensors")
+    assert listed.returncode == 0 and "kill-repair-after-sink" in listed.stdout.split(), listed.stderr
+    unknown = python(
+        copy, "-m", "cli.main", "chaos", "--fault", "nothing", "--pipeline", "sensors", "--lake", "chaos-lake"
+    )
+    assert unknown.returncode == 2 and "There is no fault 'nothing'" in unknown.stderr
+    unnamed = python(copy, "-m", "cli.main", "chaos", "--fault", "copies", "--lake", "chaos-lake")
+    assert unnamed.returncode == 2 and "one of the project: sensors." in " ".join(unnamed.stderr.split())
+
+
+@pytest.mark.chaos
+def test_a_fault_on_the_sensors_is_proven_without_a_witness(copy: Path) -> None:
+    done = python(
+        copy, "-m", "cli.main", "chaos", "--pipeline", "sensors", "--fault", "copies", "--lake", "chaos-lake", "--seed", "7"
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no witness was asked" in done.stdout and "settled keys equal" in done.stdout
