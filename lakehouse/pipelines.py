@@ -42,11 +42,7 @@ def folder_of(path: str, *, base: Path | None = None) -> Path:
 def pipeline_at(path: str) -> Pipeline:
     """The pipeline of this name in the project, or in this folder."""
     folder = folder_of(path)
-    if not (folder / STORY).is_file():
-        known = ", ".join(sorted(each.parent.name for each in PIPELINES.glob(f"*/{STORY}"))) or "none"
-        raise NoPipeline(
-            f"There is no pipeline in {folder}: it has no {STORY}. Name a folder that has one, or one of the project: {known}."
-        )
+    _refuse_missing(folder)
     return _loaded(folder)
 
 
@@ -54,8 +50,17 @@ def default_pipeline() -> Pipeline:
     return pipeline_at(DEFAULT)
 
 
+def _refuse_missing(folder: Path) -> None:
+    if not (folder / STORY).is_file():
+        known = ", ".join(sorted(each.parent.name for each in PIPELINES.glob(f"*/{STORY}"))) or "none"
+        raise NoPipeline(
+            f"There is no pipeline in {folder}: it has no {STORY}. Name a folder that has one, or one of the project: {known}."
+        )
+
+
 def story_of(folder: Path) -> Story:
     """What the pipeline in a folder says of itself. Its results, which need Spark, are not imported."""
+    _refuse_missing(folder)
     file = folder / STORY
     story = getattr(_imported(f"{package_of(folder)}.pipeline", file), "PIPELINE", None)
     if not isinstance(story, Story):
