@@ -52,7 +52,9 @@ def batch_as_witnessed(lake: Lake, results: Sequence[Result], witness: Witness) 
 
 def stream_as_witnessed(lake: Lake, results: Sequence[Result], witness: Witness) -> dict[str, int]:
     """How many settled rows of each stream the witness confirms."""
-    settings = load_settings(lake=lake).model_copy(update={"serving": Serving(clear_ids=True)})
+    settings = load_settings(lake=lake, tried={"pipeline.path": lake.pipeline.path}).model_copy(
+        update={"serving": Serving(clear_ids=True)}
+    )
     counted, found = {}, list[str]()
     with Reader(lake, settings) as reader:
         for result in results:

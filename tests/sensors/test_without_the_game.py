@@ -4,14 +4,19 @@ Every answer is held against plain Python over the landing files.
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from chromium import chromium, text_within
 from plain_sensors import Read, iso, read, rows
 from short_lived import SHORT_LIVED
 
@@ -173,10 +178,76 @@ def test_faults_can_be_tried_and_nothing_of_the_game_is_loaded_for_it(copy: Path
     assert unnamed.returncode == 2 and "one of the project: sensors." in " ".join(unnamed.stderr.split())
 
 
-@pytest.mark.chaos
-def test_a_fault_on_the_sensors_is_proven_without_a_witness(copy: Path) -> None:
-    done = python(
-        copy, "-m", "cli.main", "chaos", "--pipeline", "sensors", "--fault", "copies", "--lake", "chaos-lake", "--seed", "7"
+def test_forms_of_airflow_offer_the_results_and_runs_are_about_them(copy: Path, found: dict[str, Any]) -> None:
+    assert found
+    for folder in ("dags", "infra/airflow"):
+        shutil.copytree(PROJECT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "home"))
+    (copy / ".venv").symlink_to(PROJECT / ".venv")
+    airflow, home = PROJECT / ".airflow" / "bin" / "python", copy / "airflow"
+    environment = {
+        **SHORT_LIVED,
+        "PYTHONPATH": str(copy),
+        "PATH": "/usr/bin:/bin",
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(copy / "dags"),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(copy / "infra" / "airflow" / "plugins"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW_VAR_PARITY_LAKE": str(copy / "lake"),
+        "AIRFLOW_VAR_PARITY_LANDING": str(copy / "lake" / "landing"),
+    }
+    done = subprocess.run(
+        [airflow, HERE / "airflow_runs.py"], cwd=copy, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    said = json.loads((copy / "found-by-airflow.json").read_text())
+    assert said["errors"] == {}
+    assert set(said["offered"]) >= {"reconciliation", "stream_increment", "data_quality", "replay_and_swap"}
+    assert all(offered == RESULTS for offered in said["offered"].values())
+    assert said["streamed"]["state"] == "success" and set(said["streamed"]["tasks"].values()) == {"success"}
+    assert said["judged"]["state"] == "success", said["judged"]
+    assert {name for name in said["judged"]["tasks"] if name.startswith("verdict")} == {
+        "verdict room_hours@2", "verdict sensor_sessions@1",
+    }  # fmt: skip
+    assert said["judged"]["report"]["status"] == "agree"
+
+
+@contextmanager
+def serving(copy: Path) -> Iterator[str]:
+    """The address of `parity serve` of the copy."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "cli.main", "serve", "--lake", "lake", "--port", "0"],
+        cwd=copy, env={"PYTHONPATH": str(copy), "PATH": "/usr/bin:/bin"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "no witness was asked" in done.stdout and "settled keys equal" in done.stdout
+    try:
+        assert server.stdout is not None
+        said = server.stdout.readline()
+        address = re.search(r"http://\S+:\d+", said)
+        assert address, said + server.stdout.read()
+        yield address.group()
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
+
+
+def test_the_live_page_shows_the_readings_of_each_sensor(copy: Path, found: dict[str, Any]) -> None:
+    assert found
+    with serving(copy) as address, chromium(logs=("browser",)) as driver:
+        answer = httpx.get(f"{address}/results/sensor_means", params={"limit": 10_000}).raise_for_status().json()
+        driver.get(address)
+        page = text_within(driver, r"Sensor means")
+        assert "sensors: Sensors measure the temperature of rooms" in page
+        table = """
+            document.getElementById("layers-table").open = true
+            return [...document.querySelectorAll("#layers-table tbody tr")].map((row) => row.cells[1].textContent)
+        """
+        text_within(driver, "difference|state")
+        shown = [cell for cell in driver.execute_script(table) if cell.replace(",", "").isdigit()]
+        columns = driver.execute_script(
+            "return [...document.querySelectorAll('#board thead th')].map((each) => each.innerText)"
+        )
+        assert driver.get_log("browser") == []
+    newest = max(row["window_start"] for row in answer["rows"])
+    assert int(shown[0].replace(",", "")) == sum(
+        row["reads"] for row in answer["rows"] if row["window_start"] == newest
+    )
+    assert columns[1:3] == ["sensor", "5 seconds"]
