@@ -216,7 +216,8 @@ def serving(copy: Path) -> Iterator[str]:
     """The address of `parity serve` of the copy."""
     server = subprocess.Popen(
         [sys.executable, "-m", "cli.main", "serve", "--lake", "lake", "--port", "0"],
-        cwd=copy, env={"PYTHONPATH": str(copy), "PATH": "/usr/bin:/bin"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        cwd=copy, env={"PYTHONPATH": str(copy), "PATH": "/usr/bin:/bin"},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:
         assert server.stdout is not None
