@@ -5,6 +5,7 @@ Started in a copy of the project that has never heard of the game, for `test_wit
 
 import json
 import os
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from airflow.utils.db import initdb
 from airflow.utils.session import create_session
 
 DAGS, LAKE = Path(os.environ["AIRFLOW__CORE__DAGS_FOLDER"]), Path(os.environ["AIRFLOW_VAR_PARITY_LAKE"])
+sys.path.insert(0, str(DAGS))  # as Airflow does it for those that it starts itself
 
 
 def ran(name: str, conf: dict[str, Any]) -> dict[str, Any]:
