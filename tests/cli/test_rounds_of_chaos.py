@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from doors import door_pipeline
 from typed import parity
 
 FAULTS = ("kill-stream-after-sink", "compaction")
@@ -36,3 +37,10 @@ def test_each_round_is_a_step_and_the_end_of_the_last_is_waited_for(
     assert "2 faults in " in done.stdout and ended
     assert "1,234 rows as the landing files say; landed 1" in done.stdout
     assert "equal at log version 1, no witness was asked; landed 1" in done.stdout
+
+
+def test_a_pipeline_without_a_simulator_has_nothing_that_could_land(tmp_path: Path) -> None:
+    doors = door_pipeline(tmp_path / "doors")
+    done = parity("chaos", "--lake", tmp_path / "lake", "--pipeline", doors, "--fault", "copies")
+    assert done.exit_code == 2 and "The pipeline doors has no simulator" in " ".join(done.stderr.split())
+    assert not (tmp_path / "lake" / "parity.json").exists()
