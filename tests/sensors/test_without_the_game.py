@@ -236,16 +236,15 @@ def test_the_live_page_shows_the_readings_of_each_sensor(copy: Path, found: dict
         driver.get(address)
         page = text_within(driver, r"Sensor means")
         assert "sensors: Sensors measure the temperature of rooms" in page
-        table = """
-            document.getElementById("layers-table").open = true
-            return [...document.querySelectorAll("#layers-table tbody tr")].map((row) => row.cells[1].textContent)
-        """
+        driver.execute_script("document.getElementById('layers-table').open = true")
         text_within(driver, "difference|state")
-        shown = [cell for cell in driver.execute_script(table) if cell.replace(",", "").isdigit()]
+        rows = "return [...document.querySelectorAll('#layers-table tbody tr')].map((row) => row.cells[1].textContent)"
+        shown = driver.execute_script(rows)
         columns = driver.execute_script(
             "return [...document.querySelectorAll('#board thead th')].map((each) => each.innerText)"
         )
-        assert driver.get_log("browser") == []
+        # A layer that has no version of the result is answered with 404, which the browser notes.
+        assert [each for each in driver.get_log("browser") if each["source"] != "network"] == []
     newest = max(row["window_start"] for row in answer["rows"])
     assert int(shown[0].replace(",", "")) == sum(
         row["reads"] for row in answer["rows"] if row["window_start"] == newest
