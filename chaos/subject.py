@@ -10,7 +10,7 @@ from datetime import timedelta
 from math import ceil
 from typing import Protocol, cast
 
-from lakehouse.errors import BadPipeline
+from lakehouse.errors import BadPipeline, BadSettings
 from lakehouse.pipelines import module_of
 from lakehouse.settings import Lateness, Settings
 from transformations.kind import Kind
@@ -74,6 +74,13 @@ def subject_of(settings: Settings) -> Subject:
     pipeline = settings.pipeline
     known, witness = pipeline.catalogue(settings.windows_by_result), witness_of(pipeline)
     names = [*witness.QUERIES] if witness is not None else pipeline.story.killed or tuple(known)
+    if witness is not None:
+        declared = pipeline.catalogue()
+        if others := [name for name in names if known[name].window != declared[name].window]:
+            raise BadSettings(
+                f"The witness of the pipeline {pipeline.name} knows {', '.join(others)} by the durations of the declaration, and "
+                "the settings give others. Leave them out ([windows] and PARITY_WINDOWS__…) for `parity chaos`."
+            )
     return Subject(pipeline, tuple(known[name] for name in names), witness, settings.lateness)
 
 

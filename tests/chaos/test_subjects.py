@@ -10,7 +10,7 @@ from doors import door_pipeline
 from chaos.faults import faults
 from chaos.run import UnknownFault, chosen_faults
 from chaos.subject import Subject, subject_of
-from lakehouse.errors import BadPipeline
+from lakehouse.errors import BadPipeline, BadSettings
 from lakehouse.settings import load_settings
 
 WITNESS = """
@@ -91,3 +91,12 @@ def test_a_long_window_has_a_long_simulation_so_that_some_are_settled(tmp_path: 
 
 def test_late_is_what_the_settings_say(tmp_path: Path) -> None:
     assert subject(door_pipeline(tmp_path / "doors"), lateness__allowed="20 seconds").allowed == 20_000
+
+
+def test_durations_that_the_witness_does_not_know_are_refused(tmp_path: Path) -> None:
+    doors = with_witness(tmp_path, WITNESS)
+    assert subject(doors, windows__openings__size="1 minute").witness is not None
+    with pytest.raises(
+        BadSettings, match="knows openings by the durations of the declaration, and the settings give others"
+    ):
+        subject(doors, windows__openings__size="2 minutes")
