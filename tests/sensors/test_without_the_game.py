@@ -4,18 +4,14 @@ Every answer is held against plain Python over the landing files.
 """
 
 import json
-import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import chromium, text_within
 from plain_sensors import Read, iso, read, rows
 from short_lived import SHORT_LIVED
 
@@ -207,41 +203,3 @@ def test_forms_of_airflow_offer_the_results_and_runs_are_about_them(copy: Path, 
     judged = {name.partition("@")[0] for name in said["judged"]["tasks"] if name.startswith("verdict")}
     assert judged == {"verdict room_hours", "verdict sensor_sessions"}
     assert said["judged"]["report"]["status"] == "agree"
-
-
-@contextmanager
-def serving(copy: Path) -> Iterator[str]:
-    """The address of `parity serve` of the copy."""
-    server = subprocess.Popen(
-        [sys.executable, "-m", "cli.main", "serve", "--lake", "lake", "--port", "0"],
-        cwd=copy, env={"PYTHONPATH": str(copy), "PATH": "/usr/bin:/bin"},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    try:
-        assert server.stdout is not None
-        said = server.stdout.readline()
-        address = re.search(r"http://\S+:\d+", said)
-        assert address, said + server.stdout.read()
-        yield address.group()
-    finally:
-        server.terminate()
-        server.communicate(timeout=30)
-
-
-def test_the_live_page_is_of_the_sensors(copy: Path, found: dict[str, Any]) -> None:
-    assert found
-    with serving(copy) as address, chromium(logs=("browser",)) as driver:
-        driver.get(address)
-        page = text_within(driver, r"Sensor means")
-        assert "sensors: Sensors measure the temperature of rooms" in page
-        driver.execute_script("document.getElementById('layers-table').open = true")
-        text_within(driver, "difference|state")
-        rows = "return [...document.querySelectorAll('#layers-table tbody tr')].map((row) => row.cells[1].textContent)"
-        shown = driver.execute_script(rows)
-        columns = driver.execute_script(
-            "return [...document.querySelectorAll('#board thead th')].map((each) => each.innerText)"
-        )
-        # A layer that has no version of the result is answered with 404, which the browser notes.
-        assert [each for each in driver.get_log("browser") if each["source"] != "network"] == []
-    assert shown
-    assert columns[1:2] == ["sensor"], columns
