@@ -4,6 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # What `make airflow` and `make notebooks` work on.
 LAKE ?= demo
 LANDING ?=
+CONFIG ?=
 PORT ?= 8080
 LIVE_PORT ?= 8000
 # What `make chaos` draws from: every fault of the runner once, and then a load of so many minutes.
@@ -33,8 +34,8 @@ demo: setup ## The whole story in one command: two layers, two crashes, one verd
 live: setup ## Events that keep coming, both layers, the control and a page that shows them: make live [LIVE_PORT=8000]
 	@$(QUICK) .venv/bin/parity live --port "$(LIVE_PORT)"
 
-airflow: setup .airflow/.ready ## Start Airflow on loopback: make airflow [LAKE=demo] [LANDING=demo/landing] [PORT=8080]
-	@$(QUICK) .airflow/bin/python infra/airflow/start.py --lake "$(LAKE)" --landing "$(LANDING)" --port "$(PORT)"
+airflow: setup .airflow/.ready ## Start Airflow on loopback: make airflow [LAKE=demo] [LANDING=demo/landing] [CONFIG=parity.toml] [PORT=8080]
+	@$(QUICK) .airflow/bin/python infra/airflow/start.py --lake "$(LAKE)" --landing "$(LANDING)" --config "$(CONFIG)" --port "$(PORT)"
 
 test: setup .airflow/.ready browser ## Run the tests, but for the slow faults that `make chaos` adds
 	@$(QUICK) .venv/bin/python -m pytest $(PARALLEL) --durations=15

@@ -16,6 +16,7 @@ from deltalake import DeltaTable
 
 from chaos.lines import Event, event_of
 from chaos.violation import Violation
+from transformations.kind import Kind
 
 Place = tuple[str, int]
 """A landing file, and the number of a line in it."""
@@ -43,13 +44,13 @@ class Account:
         return len(self.events) + self.duplicates + self.quarantined
 
 
-def accounted(landing: Path, table: Path, *, now: int) -> Account:
+def accounted(landing: Path, table: Path, kinds: Mapping[str, Kind], *, now: int) -> Account:
     """The account of a landing directory and the table of arrivals. Whatever is lost, doubled or misjudged is a violation."""
     lines, rows = landed_lines(landing), _rows(table)
     found = [*_places(lines, rows), *_order(rows)]
     if found:  # what a line deserves depends on the order of all
         raise Violation("; ".join(found))
-    account, wrong = _judged(lines, rows, now)
+    account, wrong = _judged(lines, rows, kinds, now)
     if wrong := [*wrong, *_ids(rows)]:
         raise Violation("; ".join(wrong))
     return account
@@ -113,13 +114,15 @@ def _ids(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"{len(twice)} event ids are in the log more than once, e.g. {_named(twice)}"] if twice else []
 
 
-def _judged(lines: Mapping[Place, bytes], rows: Sequence[Mapping[str, Any]], now: int) -> tuple[Account, list[str]]:
+def _judged(
+    lines: Mapping[Place, bytes], rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, Kind], now: int
+) -> tuple[Account, list[str]]:
     """Each line judged here, in the order in which the rows say that it arrived, beside what the rows say of it."""
     first: dict[str, Event] = {}
     events, fates, misjudged, mistimed = [], Counter[str](), list[Place](), list[Place]()
     for row in rows:
         place = (row["file"], row["line"])
-        event = event_of(lines[place], now=now)
+        event = event_of(lines[place], kinds, now=now)
         if event is None:
             fate = "quarantined"
         elif event.event_id not in first:

@@ -7,16 +7,18 @@ recomputes it, also if the log has gone on since.
 import json
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
+from typing import Self
 
 import pyarrow as pa
 from deltalake import DeltaTable
+from pyspark.sql.types import LongType
 
 from chaos.accounting import Arrived
 from chaos.reader import Question, Sums
-from chaos.subject import SUMMED, SUMMED_KIND
 from chaos.violation import Violation
 from chaos.witness import Row, Witness
 from lakehouse.arrivals import ARRIVALS
@@ -25,7 +27,7 @@ from lakehouse.lake import Lake
 from lakehouse.settings import Serving, load_settings
 from serving.reader import Reader
 from transformations.durations import to_millis
-from transformations.result import Result
+from transformations.result import Result, Total
 
 NAMED = 3
 
@@ -50,7 +52,9 @@ def batch_as_witnessed(lake: Lake, results: Sequence[Result], witness: Witness) 
 
 def stream_as_witnessed(lake: Lake, results: Sequence[Result], witness: Witness) -> dict[str, int]:
     """How many settled rows of each stream the witness confirms."""
-    settings = load_settings(lake=lake).model_copy(update={"serving": Serving(clear_ids=True)})
+    settings = load_settings(lake=lake, tried={"pipeline.path": lake.pipeline.path}).model_copy(
+        update={"serving": Serving(clear_ids=True)}
+    )
     counted, found = {}, list[str]()
     with Reader(lake, settings) as reader:
         for result in results:
@@ -72,20 +76,53 @@ def stream_as_witnessed(lake: Lake, results: Sequence[Result], witness: Witness)
 
 
 def answers_as_landed(lake: Lake, seen: Mapping[tuple[Question, int], Sums], events: Sequence[Arrived]) -> int:
-    """How many answers that were given while faults struck had all that had landed by then, and no more."""
-    summed = [each for each in events if each.event.kind == SUMMED_KIND]
-    upto = list(accumulate((each.event.fields[SUMMED] for each in summed), initial=0))
+    """How many answers that were given while faults struck had all that had landed by then, and no more.
+
+    What that comes to, a result declares itself: the totals of its values. Those in whole numbers are looked at.
+    """
+    landed: dict[Total, _Landed] = {}
     checked, found = 0, list[str]()
     for (question, version), sums in seen.items():
-        if SUMMED in (answered := dict(sums.values)):
-            count = bisect_right(summed, _arrivals_at(lake, version), key=lambda each: each.arrival)
-            landed = {SUMMED: upto[count], "events": count}
-            if other := {name: answered[name] for name in landed if answered[name] != landed[name]}:
-                found.append(f"{question.said} said {other} at log version {version}, and what had landed was {landed}")
-            checked += 1
+        answered = dict(sums.values)
+        totals = {name: total for name, total in _totals(question.result).items() if name in answered}
+        if not totals:
+            continue
+        arrivals = _arrivals_at(lake, version)
+        for total in totals.values():
+            if total not in landed:
+                landed[total] = _Landed.of(total, events)
+        right = {name: landed[total].upto(arrivals) for name, total in totals.items()}
+        if other := {name: answered[name] for name, sum_ in right.items() if answered[name] != sum_}:
+            found.append(f"{question.said} said {other} at log version {version}, and what had landed was {right}")
+        checked += 1
     if found:
         raise Violation("; ".join(found[:NAMED]))
     return checked
+
+
+def _totals(result: Result) -> dict[str, Total]:
+    """The values that have what all events have of it. A value is shown as a number if it is a whole one of 64 bits."""
+    if result.window.times_counted != 1:
+        return {}
+    found = {each.name: each.total for each in result.values if isinstance(each.type, LongType)}
+    return {name: total for name, total in found.items() if total is not None and not total.distinct}
+
+
+@dataclass(frozen=True)
+class _Landed:
+    """What the events of a kind come to, up to each arrival of one."""
+
+    arrivals: Sequence[int]
+    sums: Sequence[int]
+
+    @classmethod
+    def of(cls, total: Total, events: Sequence[Arrived]) -> Self:
+        of_kind = [each for each in events if each.event.kind == total.kind]
+        adds = (1 if total.field is None else each.event.fields.get(total.field, 0) for each in of_kind)
+        return cls([each.arrival for each in of_kind], list(accumulate(adds, initial=0)))
+
+    def upto(self, arrivals: int) -> int:
+        return self.sums[bisect_right(self.arrivals, arrivals)]
 
 
 def _arrivals_at(lake: Lake, version: int) -> int:

@@ -1,6 +1,6 @@
-"""What lands in a run of faults: a simulated game, cut into files, that lands portion by portion as the seed says.
+"""What lands in a run of faults: a simulated time, cut into files, that lands portion by portion as the seed says.
 
-The game itself is late, doubled and broken already. On top of that a portion can come out of order, with copies of old
+The simulation itself is late, doubled and broken already. On top of that a portion can come out of order, with copies of old
 files, or with files that were held back until all in them was late. A file is held back when its turn comes, so whatever is held
 back is older than what has landed since.
 """
@@ -12,24 +12,22 @@ from math import ceil
 from pathlib import Path
 
 from chaos.lines import event_of
-from chaos.subject import SUMMED_KIND
+from chaos.subject import HOURS, Subject
 from chaos.violation import Violation
 
 PORTION = 3
 """Files that land together."""
 OF_WHICH_ONE_IS_HELD_BACK = 5
-HOURS = 12
-"""How long the game goes on, however many files it is cut into."""
 FIRST_HOURS = 2
-"""What lands before the first fault: by then some keys of each result are settled, offers too, which takes more than an hour."""
-WHOLE_GAME = 2 * HOURS * 3_600_000
-"""In milliseconds, the last retries included."""
+"""Of so many `HOURS` that much lands before the first fault: by then some keys of each result are settled."""
+HOUR = 3_600_000
 
 
 class Deliveries:
     """The files that have not landed yet, in the order of their arrival, and those that are held back."""
 
-    def __init__(self, pool: Path, landing: Path, rng: random.Random) -> None:
+    def __init__(self, pool: Path, landing: Path, rng: random.Random, subject: Subject) -> None:
+        self._subject = subject
         self._landing = landing
         self._rng = rng
         self._landed: list[Path] = []
@@ -45,7 +43,7 @@ class Deliveries:
         return len(self._landed)
 
     def first(self) -> int:
-        """Let the first hours of the game land; returns how many files that are."""
+        """Let the first hours land; returns how many files that are."""
         return self._portion(self._first)
 
     def portion(self, *, portions: int = 1) -> int:
@@ -55,7 +53,9 @@ class Deliveries:
     def one(self) -> None:
         """Let the next file land. Who relies on a pace has to be told that nothing is left."""
         if not self._coming:
-            raise Violation(f"all {self.landed} files have landed before their time: the game was cut into too few")
+            raise Violation(
+                f"all {self.landed} files have landed before their time: the simulation was cut into too few"
+            )
         self._land(self._coming.pop(0))
 
     def shuffled(self) -> int:
@@ -70,7 +70,7 @@ class Deliveries:
             self._land(file)
         return count
 
-    def late(self, before: int, *, kind: str = SUMMED_KIND) -> int:
+    def late(self, before: int, *, kind: str) -> int:
         """Let half of the files land that are late by now, at least one; returns how many. See `late_files`."""
         late = self.late_files(before, kind=kind)
         landing = late[: (len(late) + 1) // 2]
@@ -79,12 +79,12 @@ class Deliveries:
             self._land(file)
         return len(landing)
 
-    def late_files(self, before: int, *, kind: str = SUMMED_KIND) -> list[Path]:
+    def late_files(self, before: int, *, kind: str) -> list[Path]:
         """Those of the files held back in which all is from before a time, in milliseconds.
 
         A file without an event of the kind is left out: it would touch nothing that is made of these.
         """
-        return [file for file in self._held if _is_late(file, before, kind)]
+        return [file for file in self._held if self._is_late(file, before, kind)]
 
     def copies(self, most: int | None = None) -> int:
         """Let half of what has landed before land once more, under other names; or so many files at most."""
@@ -126,6 +126,13 @@ class Deliveries:
         self._passed += 1
         return turn == self._place
 
+    def _is_late(self, file: Path, before: int, kind: str) -> bool:
+        whole = 2 * self._subject.hours * HOUR  # the last retries included
+        lines = file.read_bytes().split(b"\n")
+        events = [event_of(line, self._subject.kinds, now=before + whole) for line in lines]
+        happened = [(event.kind, event.event_time) for event in events if event is not None]
+        return any(each == kind for each, _ in happened) and all(time <= before for _, time in happened)
+
     def _land(self, file: Path) -> None:
         target = self._landing / file.name
         file.replace(target)
@@ -138,15 +145,9 @@ def first_files(files: int) -> int:
 
 
 def files_with(portioned: int, *, single: int = 0) -> int:
-    """Into how many files a game is cut of which so many land in portions, and so many one by one, after the first ones.
+    """Into how many files a simulation is cut of which so many land in portions, and so many one by one, after the first ones.
 
     Of those that come in portions some are held back as they pass by, the first ones too.
     """
     passing = 1 - 1 / OF_WHICH_ONE_IS_HELD_BACK
     return ceil((portioned + passing * single) / (passing - FIRST_HOURS / HOURS)) + 3 * PORTION
-
-
-def _is_late(file: Path, before: int, kind: str) -> bool:
-    events = [event_of(line, now=before + WHOLE_GAME) for line in file.read_bytes().split(b"\n")]
-    happened = [(event.kind, event.event_time) for event in events if event is not None]
-    return any(each == kind for each, _ in happened) and all(time <= before for _, time in happened)

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from chaos.damages import DAMAGES, INDEX_DAMAGES, Checkpointed, Damage
 from chaos.kills import killed
 from chaos.moments import MOMENTS
+from chaos.subject import Subject
 from chaos.system import PATIENCE, STRUCK_NAMES, Incident, System, Writer
 from chaos.violation import Violation
 from lakehouse.arrivals import ARRIVALS
@@ -21,12 +23,19 @@ from transformations.result import Result
 
 REFUSED = 2
 DISK_FULL = "disk-full"
+Strikes = Literal["any", "a state", "repairs"]
 
 
 @dataclass(frozen=True)
 class Fault:
     name: str
     inject: Callable[[System, random.Random], Incident]
+    strikes: Strikes = "any"
+    """What there has to be a result of."""
+
+    def suits(self, subject: Subject) -> bool:
+        """Whether the pipeline has what this fault strikes."""
+        return bool({"any": subject.results, "a state": subject.stateful, "repairs": subject.repaired}[self.strikes])
 
 
 def faults() -> dict[str, Fault]:
@@ -39,13 +48,15 @@ def _all() -> Iterator[Fault]:
         for moment in moments:
             yield Fault(f"kill-{writer}-{moment.name}", partial(killed, writer, moment, late=False))
     for moment in MOMENTS["stream"]:
-        yield Fault(f"kill-repair-{moment.name}", partial(killed, "stream", moment, late=True))
+        yield Fault(f"kill-repair-{moment.name}", partial(killed, "stream", moment, late=True), "repairs")
     for writer in ("ingest", "stream"):
         yield Fault(f"pause-{writer}", partial(_paused, writer))
     for writer in MOMENTS:
         yield Fault(f"{DISK_FULL}-{writer}", partial(_disk_full, writer))
     for damage in DAMAGES:
-        yield Fault(f"stream-{damage.name}", partial(_damaged, "stream", damage))
+        yield Fault(
+            f"stream-{damage.name}", partial(_damaged, "stream", damage), "a state" if damage.stateful else "any"
+        )
         if not damage.stateful:
             yield Fault(f"ingest-{damage.name}", partial(_damaged, "ingest", damage))
     for damage in INDEX_DAMAGES:
@@ -127,8 +138,7 @@ def _filled(system: System, writer: Writer) -> Iterator[None]:
 
 def _damaged(writer: Checkpointed, damage: Damage, system: System, rng: random.Random) -> Incident:
     """The checkpoint is damaged while the writer is dead. It goes on where what is left suffices; else it says what to do."""
-    stateful = [each for each in system.results if each.way == "engine"]
-    result = rng.choice(stateful if damage.stateful else system.results)
+    result = rng.choice(system.subject.stateful if damage.stateful else system.results)
     system.process(writer).kill()
     damage.do(system.checkpoint(writer, result))
     struck = time.monotonic()
@@ -198,9 +208,10 @@ def _compaction(system: System, _: random.Random) -> Incident:
 
 
 def _late_storm(system: System, _: random.Random) -> Incident:
-    system.await_late()
+    kind = system.subject.kind
+    system.await_late(kind)
     struck = time.monotonic()
-    count = system.deliveries.late(system.late_before())
+    count = system.deliveries.late(system.late_before(), kind=kind)
     return Incident(f"{count} files that had been held back landed at once, all of it late by then", struck)
 
 

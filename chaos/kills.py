@@ -17,7 +17,6 @@ from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundaries
 from lakehouse.identity import live_epoch
 from lakehouse.log import position
-from lakehouse.settings import load_settings
 from transformations.result import Result
 
 KILLED = -9
@@ -27,7 +26,7 @@ ATTEMPTS = 5
 
 def killed(writer: Writer, moment: Moment, system: System, rng: random.Random, *, late: bool) -> Incident:
     """The kill, the second one that the seed may want, and the start after it."""
-    result = rng.choice(repaired_results(system) if late else system.results)
+    result = rng.choice(system.subject.repaired if late else system.results)
     times = rng.choice((1, 2))
     kill = Kill(system, writer, moment, result, late)
     struck = kill.fresh()
@@ -45,12 +44,6 @@ def killed(writer: Writer, moment: Moment, system: System, rng: random.Random, *
     again = f", and once more at that moment of the {which} micro-batch" if times == 2 else ""
     kind = " in a micro-batch with repairs" if late else ""
     return Incident(f"{STRUCK_NAMES[writer]}{of} was killed{kind} {moment.said}{again}", struck)
-
-
-def repaired_results(system: System) -> list[Result]:
-    """Those of which every late event is repaired: the engine gets none."""
-    lateness = load_settings().lateness
-    return [each for each in system.results if each.way == "engine" and lateness.hold_of(each) is None]
 
 
 @dataclass

@@ -1,17 +1,23 @@
 """What a landed line is, judged by a reader of its own: Python's JSON, and the rules of docs/landing-format.md.
 
-The proof shares no code with ingestion: two that share a reader share its mistakes. Only the lines of the simulator come here, so
-what no simulated phone sends (a hundred levels of nesting, say) has no rule here.
+The proof shares no code with ingestion, but for what a pipeline declares: two that share a reader share its mistakes. Only the
+lines of simulators come here, so what none of them sends (a hundred levels of nesting, say) has no rule here.
 """
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any
 
-from chaos.subject import FIELDS, OPTIONAL
+from transformations.kind import MOST_DIGITS, FieldType, Kind
+from transformations.kind import Decimal as OfDecimal
 
+BITS: Mapping[FieldType, int] = {"whole number": 32, "long whole number": 64}
+EXACT = Context(prec=1100, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""More digits than a number of a line may have."""
 SECOND, MINUTE = 1_000, 60_000
 WRONG_CLOCK, FUTURE, FLOOR = 30 * SECOND, 10 * MINUTE, 946_684_800_000
 TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
@@ -37,18 +43,23 @@ class Event:
         return self.kind, self.occurred_at, tuple(sorted(self.fields.items()))
 
 
-def event_of(line: bytes, *, now: int) -> Event | None:
+def event_of(line: bytes, kinds: Mapping[str, Kind], *, now: int) -> Event | None:
     """The event that a line is, none if it has to be quarantined; `now` bounds every time in it."""
     try:
-        return _event(_object(line), now)
+        return _event(_object(line), kinds, now)
     except NoEvent:
         return None
 
 
 def _object(line: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(line.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_refused)
-        json.dumps(found, ensure_ascii=False).encode()  # half a pair of surrogates is no text
+        found = json.loads(
+            line.decode("utf-8"),
+            object_pairs_hook=_without_repeats,
+            parse_constant=_refused,
+            parse_float=EXACT.create_decimal,
+        )
+        json.dumps(found, ensure_ascii=False, default=str).encode()  # half a pair of surrogates is no text
     except (ValueError, RecursionError):
         raise NoEvent from None
     if not isinstance(found, dict):
@@ -66,12 +77,12 @@ def _refused(_: str) -> None:
     raise NoEvent
 
 
-def _event(said: dict[str, Any], now: int) -> Event:
+def _event(said: dict[str, Any], kinds: Mapping[str, Kind], now: int) -> Event:
     event_id, kind = said.get("event_id"), said.get("kind")
-    if not isinstance(event_id, str) or not event_id or not isinstance(kind, str) or kind not in FIELDS:
+    if not isinstance(event_id, str) or not event_id or not isinstance(kind, str) or kind not in kinds:
         raise NoEvent
-    fields = {name: _typed(said[name], kind_of) for name, kind_of in FIELDS[kind].items() if name in said}
-    if any(name not in fields for name in FIELDS[kind] if name not in OPTIONAL):
+    fields = {each.name: _typed(said[each.name], each.type) for each in kinds[kind].fields if each.name in said}
+    if any(each.required and each.name not in fields for each in kinds[kind].fields):
         raise NoEvent
     if "occurred_at" not in said:
         raise NoEvent
@@ -84,12 +95,35 @@ def _event(said: dict[str, Any], now: int) -> Event:
     return Event(event_id, kind, occurred, happened, fields)
 
 
-def _typed(value: Any, expected: type) -> Any:
-    if type(value) is not expected:  # true is no number, though Python has it as one
+def _typed(value: Any, expected: FieldType) -> Any:
+    """The value by the rules of docs/landing-format.md; true is no number, though Python has it as one."""
+    if isinstance(expected, OfDecimal):
+        return _decimal(value, expected.scale)
+    if expected == "texts":
+        if type(value) is not list or any(type(each) is not str for each in value):
+            raise NoEvent
+        return tuple(value)
+    if expected == "time":
+        return _moment(value)
+    bits = BITS.get(expected)
+    if type(value) is not ({"text": str, "true or false": bool}.get(expected, int)):
         raise NoEvent
-    if isinstance(value, int) and not -(2**31) <= value < 2**31:
+    if bits is not None and not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
         raise NoEvent
     return value
+
+
+def _decimal(value: Any, scale: int) -> Decimal:
+    """A number by what it is worth, however it is written. It is never rounded."""
+    if type(value) is int:
+        value = Decimal(value)
+    if not isinstance(value, Decimal):
+        raise NoEvent
+    sign, digits, power = value.normalize(EXACT).as_tuple()
+    assert isinstance(power, int)  # infinity and the like are no JSON
+    if value and (power < -scale or len(digits) + power + scale > MOST_DIGITS):
+        raise NoEvent
+    return Decimal((sign if value else 0, digits, power))
 
 
 def _known(said: dict[str, Any], name: str) -> int | None:

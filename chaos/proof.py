@@ -1,4 +1,4 @@
-"""The proof after a fault: the landing files are accounted for, the witness is asked, and the product judges itself.
+"""The proof after a fault: what landed is accounted for, the witness is asked if there is one, and the product judges itself.
 
 What landed is held against the log, and the witness's answers against those of both layers, by code that shares nothing with the
 product. The reconciliation runs as a process like everything else, so that nothing which the runner believes gets into the
@@ -17,9 +17,11 @@ from typing import Any
 from chaos.accounting import Account, accounted
 from chaos.answers import answers_as_landed, batch_as_witnessed, stream_as_witnessed
 from chaos.reader import Question, Sums
+from chaos.subject import Subject
 from chaos.violation import Violation
 from chaos.witness import Witness
 from lakehouse.arrivals import ARRIVALS
+from lakehouse.batches import coverage
 from lakehouse.lake import Lake
 from transformations.result import Result
 
@@ -33,8 +35,8 @@ class Proof:
 
     log_version: int
     equal: int
-    witnessed: int
-    """Rows that the witness has confirmed, of both layers and all results."""
+    witnessed: int | None
+    """Rows that the witness has confirmed, of both layers and all results; none where the pipeline has no witness."""
     landed: int
     accepted: int
     duplicate: int
@@ -45,7 +47,7 @@ class Proof:
 def proven(
     lake: Lake,
     landing: Path,
-    results: Sequence[Result],
+    subject: Subject,
     environment: Mapping[str, str],
     *,
     batch_came_round: bool,
@@ -56,17 +58,26 @@ def proven(
     Where the batch layer came round in this round of faults, it has to be right as it is. The `answers` are those that a reader
     got while the faults struck.
     """
-    account = accounted(landing, Path(lake.table(ARRIVALS)), now=round(time.time() * 1000))
-    witness = Witness(account.events)
+    account = accounted(landing, Path(lake.table(ARRIVALS)), subject.kinds, now=round(time.time() * 1000))
+    results, witness = subject.results, _witness(subject, account)
     answers_as_landed(lake, answers, account.events)
-    before = batch_as_witnessed(lake, results, witness)
+    if witness is not None:
+        batch_as_witnessed(lake, results, witness)
     if batch_came_round:
-        if lacking := [result.name for result in results if result.name not in before]:
+        if lacking := [result.name for result in results if not coverage(lake, result)]:
             raise Violation(f"the batch layer has come round, and has no answer for {', '.join(lacking)}")
         judged(_reconciled(lake, results, environment), results, account, behind=True)
     proof = judged(_reconciled(lake, results, environment, "--recompute"), results, account)
+    if witness is None:
+        return Proof(**proof, witnessed=None)
     confirmed = (batch_as_witnessed(lake, results, witness), stream_as_witnessed(lake, results, witness))
     return Proof(**proof, witnessed=sum(sum(each.values()) for each in confirmed))
+
+
+def _witness(subject: Subject, account: Account) -> Witness | None:
+    if subject.witness is None:
+        return None
+    return Witness(subject.witness, [*subject.pipeline.fields().values()], account.events, allowed=subject.allowed)
 
 
 def _reconciled(lake: Lake, results: Sequence[Result], environment: Mapping[str, str], *more: str) -> dict[str, Any]:

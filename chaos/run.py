@@ -2,8 +2,8 @@
 
     parity chaos --lake DIR --seed 7 --rounds 5
 
-The seed decides the game, what lands in which round, and what strikes whom at which moment. How the processes interleave
-in between is the machine's.
+The seed decides the simulated events, what lands in which round, and what strikes whom at which moment. How the processes
+interleave in between is the machine's.
 """
 
 import os
@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 
-from chaos.deliveries import HOURS, PORTION, Deliveries, files_with
+from chaos.deliveries import PORTION, Deliveries, files_with
 from chaos.disk import NotAllowed, SmallDisk, small_disk
 from chaos.faults import DISK_FULL, Fault, faults
 from chaos.load import HEAP, files_for, load
 from chaos.processes import Process
 from chaos.proof import Proof, proven
 from chaos.reader import Reader
+from chaos.subject import Subject
 from chaos.system import PATIENCE, System
 from chaos.violation import Violation
 from lakehouse.errors import ParityError
@@ -31,6 +32,7 @@ LOAD = "load"
 ROUNDS = 5
 SMALL_FILE, LOADED_FILE = 60, 500
 """Events in a landing file."""
+SENDERS = 40
 FILES_A_ROUND = 3 * PORTION
 """A kill that strikes twice takes two portions at most, a backlog three; most faults take one."""
 DEFAULTS = {
@@ -62,23 +64,34 @@ class UnknownFault(ParityError):
     """A fault that is not in the catalogue."""
 
 
-def chosen_faults(names: Sequence[str], rng: random.Random, rounds: int | None, minutes: float) -> list[Fault]:
-    """The faults of the rounds: those that are named, in their order, or all in the order of the seed; then again."""
+def chosen_faults(
+    names: Sequence[str], rng: random.Random, rounds: int | None, minutes: float, subject: Subject
+) -> list[Fault]:
+    """The faults of the rounds: those that are named, in their order, or all in the order of the seed; then again.
+
+    One that would find nothing to strike in the pipeline is not drawn, and refused where it is named.
+    """
     known = {**faults(), LOAD: load(minutes)}
     for name in names:
         if name not in known:
             raise UnknownFault(f"There is no fault {name!r}. There are: {', '.join(known)}.")
+        if not known[name].suits(subject):
+            raise UnknownFault(
+                f"The fault {name!r} strikes a result with {known[name].strikes}, and the pipeline {subject.pipeline.name} "
+                f"streams none: {', '.join(each.name for each in subject.results)}."
+            )
     if names:
         named = cycle(known[name] for name in names)
         return [next(named) for _ in range(rounds or len(names))]
     order: list[Fault] = []
     while len(order) < (rounds or ROUNDS):
-        order += rng.sample(list(faults().values()), len(faults()))
+        suiting = [each for each in faults().values() if each.suits(subject)]
+        order += rng.sample(suiting, len(suiting))
     return order[: rounds or ROUNDS]
 
 
 def chaos(
-    lake: Lake, order: Sequence[Fault], *, seed: int, minutes: float, say: Callable[[str], None]
+    lake: Lake, subject: Subject, order: Sequence[Fault], *, seed: int, minutes: float, say: Callable[[str], None]
 ) -> Iterator[Round]:
     """The rounds, one after the other as they end. A broken promise ends them with a Violation.
 
@@ -88,12 +101,13 @@ def chaos(
     loads = sum(fault.name == LOAD for fault in order)
     files = files_with(len(order) * FILES_A_ROUND, single=loads * files_for(minutes))
     events = files * (LOADED_FILE if loads else SMALL_FILE)
-    environment = {**DEFAULTS, **(HEAP if loads else {}), **os.environ, **SPARK_INGESTS}
+    of_the_lake = {"PARITY_PIPELINE__PATH": lake.pipeline.path}  # a settings file here may name another one
+    environment = {**DEFAULTS, **(HEAP if loads else {}), **os.environ, **SPARK_INGESTS, **of_the_lake}
     begun = time.monotonic()
     with ExitStack() as held:
         disk = _disk(lake, held, say) if any(each.name.startswith(DISK_FULL) for each in order) else None
         system, reader = held.enter_context(
-            _system(lake, environment, seed=seed, files=files, events=events, rng=rng, disk=disk)
+            _system(lake, subject, environment, seed=seed, files=files, events=events, rng=rng, disk=disk)
         )
         say("Simulator, ingestion, streams and a reader are at work")
         for number, each in enumerate(order, start=1):
@@ -108,7 +122,7 @@ def chaos(
             proof = proven(
                 lake,
                 system.landing,
-                system.results,
+                subject,
                 environment,
                 batch_came_round=system.batch_came_round(),
                 answers=reader.sums(),
@@ -131,6 +145,7 @@ def _disk(lake: Lake, held: ExitStack, say: Callable[[str], None]) -> SmallDisk 
 @contextmanager
 def _system(
     lake: Lake,
+    subject: Subject,
     environment: Mapping[str, str],
     *,
     seed: int,
@@ -142,8 +157,9 @@ def _system(
     """Everything at work and caught up with the first portion."""
     landing, pool = lake.path / "landing", lake.path / "pool"
     landing.mkdir()
-    _simulated(pool, environment, log=lake.path / "logs" / "chaos-simulate.log", files=files, events=events, seed=seed)
-    system = System(lake, landing, Deliveries(pool, landing, rng), environment, disk=disk)
+    sizes = {"events": events, "files": files, "senders": SENDERS, "hours": subject.hours}
+    _simulated(pool, environment, log=lake.path / "logs" / "chaos-simulate.log", seed=seed, sizes=sizes)
+    system = System(lake, landing, Deliveries(pool, landing, rng, subject), subject, environment, disk=disk)
     reader = None
     try:
         system.deliveries.first()
@@ -159,10 +175,10 @@ def _system(
         system.end()
 
 
-def _simulated(pool: Path, environment: Mapping[str, str], *, log: Path, files: int, events: int, seed: int) -> None:
-    sizes = ["--events", str(events), "--files", str(files), "--senders", "40", "--hours", str(HOURS)]
+def _simulated(pool: Path, environment: Mapping[str, str], *, log: Path, seed: int, sizes: Mapping[str, int]) -> None:
+    given = [part for name, size in sizes.items() for part in (f"--{name}", str(size))]
     simulator = Process(
-        ["simulate", "--landing", str(pool), "--seed", str(seed), *sizes], environment=environment, log=log
+        ["simulate", "--landing", str(pool), "--seed", str(seed), *given], environment=environment, log=log
     )
     if simulator.wait(PATIENCE) != 0:
         raise Violation(f"the simulator failed: {simulator.said.strip()}")

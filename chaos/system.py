@@ -15,9 +15,8 @@ from chaos.deliveries import Deliveries
 from chaos.disk import SmallDisk
 from chaos.processes import Process
 from chaos.remains import last_numbered
-from chaos.subject import QUERIES, SUMMED_KIND
+from chaos.subject import Subject
 from chaos.violation import Violation
-from chaos.witness import ALLOWED
 from lakehouse.arrivals import ARRIVALS
 from lakehouse.changelogs import boundaries
 from lakehouse.failpoints import VARIABLE
@@ -29,8 +28,6 @@ from transformations.durations import to_millis
 from transformations.result import Result
 
 Writer = Literal["ingest", "stream", "batch"]
-RESULTS = tuple(QUERIES)
-"""Those that the witness knows."""
 PATIENCE = 240.0
 """Nothing that is waited for takes so many seconds, also on a busy machine."""
 STILL = 0.005
@@ -54,6 +51,7 @@ class System:
         lake: Lake,
         landing: Path,
         deliveries: Deliveries,
+        subject: Subject,
         environment: Mapping[str, str],
         *,
         disk: SmallDisk | None = None,
@@ -63,8 +61,8 @@ class System:
         self.landing = landing
         self.deliveries = deliveries
         self.disk = disk
-        known = lake.pipeline.catalogue()
-        self.results: list[Result] = [known[name] for name in RESULTS]
+        self.subject = subject
+        self.results = list(subject.results)
         self._order = lake.path / "failpoint"
         self._environment = {**environment, VARIABLE: str(self._order.resolve())}
         self._running: dict[Writer, Process] = {}
@@ -72,7 +70,7 @@ class System:
 
     def command(self, writer: Writer, *more: str, continuous: bool = True) -> list[str]:
         lake = ["--lake", str(self.lake.path)]
-        chosen = [part for name in RESULTS for part in ("--result", name)]
+        chosen = [part for result in self.results for part in ("--result", result.name)]
         on = ["--continuous"] if continuous else []
         commands = {
             "ingest": ["ingest", *lake, "--landing", str(self.landing), *on],
@@ -183,7 +181,7 @@ class System:
         finally:
             process.resume()
 
-    def await_late(self, kind: str = SUMMED_KIND) -> None:
+    def await_late(self, kind: str) -> None:
         """Let files land until some that are held back are late, with events of a kind."""
         for _ in range(PORTIONS):
             if self.deliveries.late_files(self.late_before(), kind=kind):
@@ -195,7 +193,7 @@ class System:
     def late_before(self) -> int:
         """What happened until then is late by now, in milliseconds: the mark of the log less the allowed lateness."""
         mark = position(self.lake).high_water
-        return 0 if mark is None else to_millis(mark) - ALLOWED
+        return 0 if mark is None else to_millis(mark) - self.subject.allowed
 
     def end(self) -> None:
         for process in self._running.values():

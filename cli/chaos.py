@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.console import answers, notes, numbered, step, told_errors
+from cli.console import answers, notes, numbered, settings_from, step, told_errors
 from cli.fresh import at_work, fresh
+from cli.options import PipelineOption
 from cli.parts import interrupted_by_signals
 
 if TYPE_CHECKING:
@@ -33,28 +34,34 @@ def chaos(
         typer.Option(help="Only this fault; may be repeated, `list` names them all. Drawn by default.", metavar="NAME"),
     ] = None,
     minutes: Annotated[float, typer.Option(min=1.0, help="How long the fault `load` goes on.")] = 5.0,
+    pipeline: PipelineOption = None,
 ) -> None:
     """Break it: kill, stop, damage and starve real processes, and prove after each fault that nothing is lost or doubled."""
     from chaos.faults import faults
     from chaos.run import LOAD, chosen_faults
     from chaos.run import chaos as rounds_of
+    from chaos.subject import subject_of
     from chaos.violation import Violation
-    from lakehouse.pipelines import default_pipeline
+    from cli.simulators import simulator_of
 
     if fault == ["list"]:
         answers.print("\n".join([*faults(), LOAD]), highlight=False)
         return
     begun, done, broken = time.monotonic(), 0, None
     with told_errors(lake / "logs" / "chaos.log"), interrupted_by_signals():
-        order = chosen_faults(fault or [], random.Random(f"{seed} faults"), rounds, minutes)
-        made = fresh(lake, default_pipeline(), command="chaos")
+        settings = settings_from(None, pipeline=pipeline)
+        simulator_of(settings.pipeline)
+        subject = subject_of(settings)
+        order = chosen_faults(fault or [], random.Random(f"{seed} faults"), rounds, minutes, subject)
+        made = fresh(lake, settings.pipeline, command="chaos")
         repeat = ["parity chaos", f"--lake {lake}", f"--seed {seed}", *(f"--fault {name}" for name in fault or ())]
         repeat += [f"--rounds {len(order)}"] if rounds else []
+        repeat += [f"--pipeline {pipeline}"] if pipeline else []
         repeat += [f"--minutes {minutes:g}"] if LOAD in (fault or ()) else []
         answers.print(f"Seed {seed}. To repeat it: {' '.join(repeat)}", highlight=False, soft_wrap=True)
         try:
             with at_work(made.path, command="chaos"):
-                going = rounds_of(made, order, seed=seed, minutes=minutes, say=_note)
+                going = rounds_of(made, subject, order, seed=seed, minutes=minutes, say=_note)
                 round_of = numbered(len(order)).alike(len(order))
                 for each in order:
                     with round_of(each.name):
@@ -84,7 +91,7 @@ def _told(each: "Round") -> str:
         f"{each.number:>3}  {each.fault}\n"
         f"     at {each.struck_after:.1f} s: {each.said}\n"
         f"     recovered in {each.recovered_in:.1f} s; {found.equal:,} settled keys equal at log version {found.log_version}, "
-        f"{found.witnessed:,} rows as the landing files say; "
+        f"{'no witness was asked' if found.witnessed is None else f'{found.witnessed:,} rows as the landing files say'}; "
         f"landed {found.landed:,} = accepted {found.accepted:,} + duplicate {found.duplicate:,} + quarantined "
         f"{found.quarantined:,}; no revision twice"
     )

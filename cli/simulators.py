@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
 from lakehouse.errors import ParityError
-from lakehouse.pipelines import package_of
+from lakehouse.pipelines import module_of
 from simulator.delivered import Delivered
 from simulator.landing import LandingNotEmpty
 from transformations.pipeline import Pipeline
@@ -41,14 +40,7 @@ def simulator_of(pipeline: Pipeline) -> Simulator:
             f"The pipeline {pipeline.name} has no simulator: its {pipeline.folder / 'pipeline.py'} names none. Let files land "
             "yourself (docs/landing-format.md), and take them in with `parity ingest`."
         )
-    try:
-        return cast(Simulator, import_module(named, package_of(pipeline.folder)))
-    except ImportError as error:
-        raise ParityError(
-            f"The simulator {named!r} of the pipeline {pipeline.name} cannot be imported: {error}. "
-            f"{pipeline.folder / 'pipeline.py'} names it: a module that Python finds, or with a point before it "
-            "one of the folder itself, as in '.simulator'."
-        ) from None
+    return cast(Simulator, module_of(pipeline, named, what="simulator"))
 
 
 def simulated(pipeline: Pipeline, landing: Path, *, events: int, **sizes: int | float) -> Delivered:

@@ -18,7 +18,7 @@ from airflow.sdk import DAG, CronPartitionTimetable
 from pendulum.tz import fixed_timezone
 
 from form import day_param
-from house import BATCH, COMMON, EVENTS, LAKE, PINNED, QUICK, nightly
+from house import BATCH, COMMON, EVENTS, ON_LAKE, PINNED, QUICK, nightly
 from parity_command import ParityOperator
 from publication import PublishOperator
 
@@ -41,12 +41,12 @@ with DAG(
     },
     **COMMON,
 ):
-    pin = ParityOperator(task_id="pin", command="pin", options={"lake": LAKE, "day": DAY}, **QUICK)
+    pin = ParityOperator(task_id="pin", command="pin", options={**ON_LAKE, "day": DAY}, **QUICK)
     recompute = ParityOperator(
         task_id="recompute",
         command="recompute",
         options={
-            "lake": LAKE,
+            **ON_LAKE,
             "from": f"{{{{ {COVERED}.get('first') or '' }}}}",
             "to": f"{{{{ {COVERED}.get('to') or '' }}}}",
             "log-version": PINNED,

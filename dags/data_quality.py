@@ -8,7 +8,7 @@ the Data Docs.
 from airflow.sdk import DAG
 
 from form import results_param
-from house import COMMON, LAKE, PINNED, QUICK, RUN
+from house import COMMON, ON_LAKE, PINNED, QUICK, RUN
 from parity_command import ParityOperator
 
 with DAG(
@@ -21,10 +21,10 @@ with DAG(
     params={"result": results_param("Which results are validated, beside the log and the history; none for all.")},
     **COMMON,
 ):
-    pin = ParityOperator(task_id="pin", command="pin", options={"lake": LAKE}, **QUICK)
+    pin = ParityOperator(task_id="pin", command="pin", options=ON_LAKE, **QUICK)
     validate = ParityOperator(
         task_id="validate",
         command="quality",
-        options={"lake": LAKE, "result": "{{ params.result }}", "log-version": PINNED, "run": RUN},
+        options={**ON_LAKE, "result": "{{ params.result }}", "log-version": PINNED, "run": RUN},
     )
     pin >> validate

@@ -121,5 +121,5 @@ def versions_of_the_lake() -> list[tuple[str, int]]:
     """The versions that the lake has when the DAGs are read; none where there is no lake yet."""
     lake = Variable.get("parity_lake", default="")
     files = Path(lake, "results").glob("*@*.json") if lake else ()
-    found = (re.fullmatch(r"([a-z_]+)@([1-9][0-9]*)", file.stem) for file in files)
+    found = (re.fullmatch(r"([a-z0-9_]+)@([1-9][0-9]*)", file.stem) for file in files)
     return sorted((each[1], int(each[2])) for each in found if each and each[1] in RESULTS)

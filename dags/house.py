@@ -19,7 +19,8 @@ from lakehouse.lake import is_lake, noted_pipeline
 from lakehouse.pipelines import DEFAULT, folder_of, story_of
 from transformations.durations import parse_duration
 
-LAKE = "{{ var.value.parity_lake }}"
+ON_LAKE = {"lake": "{{ var.value.parity_lake }}", "config": "{{ var.value.get('parity_config', '') }}"}
+"""The options of every command: the lake, and the settings file if one is named."""
 RUN = "{{ dag.dag_id }}.{{ run_id }}"
 """The name under which a run's reports are kept; the Parity page of the run finds them by it."""
 PINNED = "{{ ti.xcom_pull(task_ids='pin')['log_version'] }}"
@@ -33,9 +34,13 @@ START = datetime(2000, 1, 1, tzinfo=UTC)
 """The floor of event time: a backfill can begin anywhere after it."""
 
 
+def _settings_file() -> Path:
+    """The settings file of the commands: the one that is named, else the one that they find where they start."""
+    return PROJECT / (Variable.get("parity_config", default="") or "parity.toml")
+
+
 def _settings() -> dict[str, Any]:
-    """The settings file that the commands find."""
-    file = PROJECT / "parity.toml"
+    file = _settings_file()
     return tomllib.loads(file.read_text()) if file.is_file() else {}
 
 
@@ -44,12 +49,15 @@ def _pipeline() -> Path:
     lake = Variable.get("parity_lake", default="")
     if lake and is_lake(Path(lake)):
         return folder_of(noted_pipeline(Path(lake))["path"])
-    said = os.environ.get("PARITY_PIPELINE__PATH") or _settings().get("pipeline", {}).get("path", DEFAULT)
-    return folder_of(said, base=PROJECT)
+    if named := os.environ.get("PARITY_PIPELINE__PATH"):
+        return folder_of(named, base=PROJECT)
+    said = _settings().get("pipeline", {}).get("path", DEFAULT)
+    return folder_of(said, base=_settings_file().resolve().parent)
 
 
 PIPELINE = _pipeline()
 # A result is a module of this name; importing them would need Spark, which Airflow's environment does not have.
+# What the story is in, `pipeline.py`, may need no more than `transformations.pipeline`.
 RESULTS = sorted(file.stem for file in (PIPELINE / "results").glob("[a-z]*.py"))
 CHARTED = story_of(PIPELINE).charted
 """The result that stands for the others, with a column of it."""

@@ -2,7 +2,7 @@
 
 from airflow.sdk import DAG
 
-from house import COMMON, LAKE
+from house import COMMON, ON_LAKE
 from parity_command import ParityOperator
 
 with DAG(
@@ -14,4 +14,4 @@ with DAG(
     max_active_runs=1,
     **COMMON,
 ):
-    ParityOperator(task_id="maintain", command="maintain", options={"lake": LAKE})
+    ParityOperator(task_id="maintain", command="maintain", options=ON_LAKE)

@@ -26,7 +26,7 @@ from house import (
     BATCH,
     COMMON,
     KAPPA,
-    LAKE,
+    ON_LAKE,
     PINNED,
     QUICK,
     RUN,
@@ -38,7 +38,7 @@ from parity_command import ParityOperator
 FIRST = "{{ params.first or dag_run.partition_key or '' }}"
 TO = "{{ params.to or (macros.ds_add(dag_run.partition_key, 1) if dag_run.partition_key else '') }}"
 ASKED = {
-    "lake": LAKE,
+    **ON_LAKE,
     "candidate": "{{ params.candidate or 'kappa' }}",
     "result": "{{ params.result }}",
     "from": FIRST,

@@ -19,14 +19,14 @@ from airflow.sdk import DAG
 
 from decision import DecisionOperator
 from form import moment_param, text_param, versions_param
-from house import COMMON, EVENTS, KAPPA, LAKE, PINNED, QUICK, REBUILT, RUN, STREAM_POOL
+from house import COMMON, EVENTS, KAPPA, ON_LAKE, PINNED, QUICK, REBUILT, RUN, STREAM_POOL
 from parity_command import ParityOperator
 
 RECOMPUTE, REBUILD, REJECT = "Recompute batch", "Rebuild the stream", "Reject"
 FIRST_TASK = {RECOMPUTE: "pin", REBUILD: "rebuild_stream", REJECT: "leave_it"}
 RESULTS = "{{ params.result }}"
 ASKED = {
-    "lake": LAKE,
+    **ON_LAKE,
     "result": RESULTS,
     "from": "{{ params.first or '' }}",
     "to": "{{ params.to or '' }}",
@@ -87,7 +87,7 @@ with DAG(
         task_id="record",
         command="decide",
         options={
-            "lake": LAKE,
+            "lake": ON_LAKE["lake"],
             "run": RUN,
             "reconciliation": "{{ params.reconciliation }}",
             "decision": CHOSEN,
@@ -104,7 +104,7 @@ with DAG(
     rebuild_stream = ParityOperator(
         task_id="rebuild_stream",
         command="stream",
-        options={"lake": LAKE, "result": RESULTS, "rebuild": True, "run": RUN},
+        options={**ON_LAKE, "result": RESULTS, "rebuild": True, "run": RUN},
         execution_timeout=REBUILT,
         pool=STREAM_POOL,
         inlets=[EVENTS],

@@ -13,7 +13,7 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import DAG
 
 from form import one_result_param, text_param
-from house import COMMON, EVENTS, KAPPA, LAKE, QUICK, REBUILT, STREAM_POOL
+from house import COMMON, EVENTS, KAPPA, ON_LAKE, QUICK, REBUILT, STREAM_POOL
 from parity_command import ParityOperator
 
 RESULT = "{{ params.result }}"
@@ -40,18 +40,18 @@ with DAG(
     },
     **{**COMMON, "dagrun_timeout": timedelta(days=2)},
 ):
-    pin = ParityOperator(task_id="pin", command="pin", options={"lake": LAKE, "result": RESULT}, **QUICK)
+    pin = ParityOperator(task_id="pin", command="pin", options={**ON_LAKE, "result": RESULT}, **QUICK)
     replay = ParityOperator(
         task_id="replay",
         command="replay",
-        options={"lake": LAKE, "result": RESULT, "as-version": NEW, "way": "{{ params.way }}"},
+        options={**ON_LAKE, "result": RESULT, "as-version": NEW, "way": "{{ params.way }}"},
         execution_timeout=REBUILT,
         pool=STREAM_POOL,
     )
     compare = ParityOperator(
         task_id="compare",
         command="compare",
-        options={"lake": LAKE, "left": f"{RESULT}@{LIVE}", "right": f"{RESULT}@{NEW}"},
+        options={**ON_LAKE, "left": f"{RESULT}@{LIVE}", "right": f"{RESULT}@{NEW}"},
         on_difference="goes on",
     )
     approval = ApprovalOperator(
@@ -64,7 +64,7 @@ with DAG(
     swap = ParityOperator(
         task_id="swap",
         command="swap",
-        options={"lake": LAKE, "result": RESULT, "to": NEW, "catch-up": True},
+        options={**ON_LAKE, "result": RESULT, "to": NEW, "catch-up": True},
         pool=STREAM_POOL,
         inlets=[EVENTS],
         outlets=[KAPPA],

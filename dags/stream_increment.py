@@ -9,7 +9,7 @@ from datetime import timedelta
 from airflow.sdk import DAG, TriggerRule
 
 from form import results_param
-from house import COMMON, EVENTS, KAPPA, LAKE, STREAM_POOL, has_a_landing
+from house import COMMON, EVENTS, KAPPA, ON_LAKE, STREAM_POOL, has_a_landing
 from parity_command import ParityOperator
 
 with DAG(
@@ -25,14 +25,14 @@ with DAG(
     ingest = ParityOperator(
         task_id="ingest",
         command="ingest",
-        options={"lake": LAKE, "landing": "{{ var.value.get('parity_landing', '') }}"},
+        options={**ON_LAKE, "landing": "{{ var.value.get('parity_landing', '') }}"},
         pre_execute=has_a_landing,
         outlets=[EVENTS],
     )
     stream = ParityOperator(
         task_id="stream",
         command="stream",
-        options={"lake": LAKE, "result": "{{ params.result }}"},
+        options={**ON_LAKE, "result": "{{ params.result }}"},
         trigger_rule=TriggerRule.NONE_FAILED,
         pool=STREAM_POOL,
         inlets=[EVENTS],

@@ -42,11 +42,7 @@ def folder_of(path: str, *, base: Path | None = None) -> Path:
 def pipeline_at(path: str) -> Pipeline:
     """The pipeline of this name in the project, or in this folder."""
     folder = folder_of(path)
-    if not (folder / STORY).is_file():
-        known = ", ".join(sorted(each.parent.name for each in PIPELINES.glob(f"*/{STORY}"))) or "none"
-        raise NoPipeline(
-            f"There is no pipeline in {folder}: it has no {STORY}. Name a folder that has one, or one of the project: {known}."
-        )
+    _refuse_missing(folder)
     return _loaded(folder)
 
 
@@ -54,8 +50,17 @@ def default_pipeline() -> Pipeline:
     return pipeline_at(DEFAULT)
 
 
+def _refuse_missing(folder: Path) -> None:
+    if not (folder / STORY).is_file():
+        known = ", ".join(sorted(each.parent.name for each in PIPELINES.glob(f"*/{STORY}"))) or "none"
+        raise NoPipeline(
+            f"There is no pipeline in {folder}: it has no {STORY}. Name a folder that has one, or one of the project: {known}."
+        )
+
+
 def story_of(folder: Path) -> Story:
     """What the pipeline in a folder says of itself. Its results, which need Spark, are not imported."""
+    _refuse_missing(folder)
     file = folder / STORY
     story = getattr(_imported(f"{package_of(folder)}.pipeline", file), "PIPELINE", None)
     if not isinstance(story, Story):
@@ -63,9 +68,16 @@ def story_of(folder: Path) -> Story:
     return story
 
 
-def beside(folder: Path, name: str) -> ModuleType:
-    """A module of a pipeline's folder that declares nothing of it."""
-    return _imported(f"{package_of(folder)}.{name}", folder / f"{name}.py")
+def module_of(pipeline: Pipeline, named: str, *, what: str) -> ModuleType:
+    """A module that the story names as its simulator or its witness: one that Python finds, or one of the folder itself."""
+    try:
+        return import_module(named, package_of(pipeline.folder))
+    except ImportError as error:
+        raise BadPipeline(
+            f"The {what} {named!r} of the pipeline {pipeline.name} cannot be imported: {error}. "
+            f"{pipeline.folder / STORY} names it: a module that Python finds, or with a point before it one of the folder "
+            f"itself, as in '.{what}'."
+        ) from None
 
 
 @lru_cache

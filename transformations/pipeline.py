@@ -39,6 +39,8 @@ class Story:
     The control is judged on those that are `controlled`. `parity demo` kills the streams of those that are `killed` (none:
     that of the first), `parity live` computes those that are `live` (none: the charted one). The `simulator` is a module that
     makes landing files, with a point before its name if it lies in the folder itself (none: there is nothing to simulate).
+    The `witness` is a module, named alike, that says in SQL of its own what results have to be (none: `parity chaos` asks
+    nobody).
     """
 
     name: str
@@ -48,6 +50,7 @@ class Story:
     killed: tuple[str, ...] = ()
     live: tuple[str, ...] = ()
     simulator: str | None = None
+    witness: str | None = None
 
     @property
     def shown_live(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Start Airflow for this project on loopback, and stop all of it on Ctrl-C.
 
-    make airflow [LAKE=demo] [LANDING=demo/landing] [PORT=8080]
+    make airflow [LAKE=demo] [LANDING=demo/landing] [CONFIG=parity.toml] [PORT=8080]
 
 Runs with the interpreter of Airflow's own environment. Four processes: API server, scheduler, DAG processor, triggerer.
 No task here needs a triggerer, but without one Airflow's home page shows it in red. One that dies is started again.
@@ -54,7 +54,7 @@ def main() -> int:
     if (busy := _refused(asked)) is not None:
         print(busy, file=sys.stderr)
         return 2
-    environment = settings(home, lake=asked.lake, landing=asked.landing, port=asked.port)
+    environment = settings(home, lake=asked.lake, landing=asked.landing, config=asked.config, port=asked.port)
     password = _password(Path(environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"]))
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
@@ -85,7 +85,7 @@ def main() -> int:
         return 1
 
 
-def settings(home: Path, *, lake: Path, landing: Path | None, port: int) -> dict[str, str]:
+def settings(home: Path, *, lake: Path, landing: Path | None, port: int, config: Path | None = None) -> dict[str, str]:
     """The environment of every component: what is set here, and of the caller's what is allowed, e.g. his database.
 
     An Airflow of his own does not get mixed in: one of its variables could make every visitor an administrator.
@@ -113,6 +113,7 @@ def settings(home: Path, *, lake: Path, landing: Path | None, port: int) -> dict
         "AIRFLOW__LOGGING__BASE_LOG_FOLDER": str(home / "logs"),
         "AIRFLOW_VAR_PARITY_LAKE": str(lake),
         "AIRFLOW_VAR_PARITY_LANDING": "" if landing is None else str(landing),
+        "AIRFLOW_VAR_PARITY_CONFIG": "" if config is None else str(config),
     }
     # SQLite has one writer at a time; with its default of 5 s a busy machine answers "database is locked".
     database = {DATABASE: f"sqlite:///{home / 'airflow.db'}?timeout=60"}
@@ -129,12 +130,15 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Start Airflow for Parity on loopback.")
     parser.add_argument("--lake", type=lambda text: Path(text).resolve(), default=PROJECT / "demo")
     parser.add_argument("--landing", type=lambda text: Path(text).resolve() if text else None, default=None)
+    parser.add_argument("--config", type=lambda text: Path(text).resolve() if text else None, default=None)
     parser.add_argument("--home", type=lambda text: Path(text).resolve(), default=HERE / "home")
     parser.add_argument("--port", type=int, default=8080)
     return parser.parse_args()
 
 
 def _refused(asked: argparse.Namespace) -> str | None:
+    if asked.config is not None and not asked.config.is_file():
+        return f"There is no settings file {asked.config}. Name an existing one with CONFIG, or leave it out."
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

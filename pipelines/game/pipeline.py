@@ -10,4 +10,5 @@ PIPELINE = Story(
     killed=("hot_minutes", "player_sessions", "team_scores"),  # of each way to stream and to tell a result
     live=("team_scores", "level_ups"),
     simulator="simulator.game",
+    witness=".witness",
 )

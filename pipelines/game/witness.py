@@ -3,18 +3,6 @@
 Stream and batch share the functions of `results`, so they agree on a mistake in these. This is written from docs/catalogue.md.
 """
 
-FIELDS: dict[str, dict[str, type]] = {
-    "bubbles_popped": {"player_id": str, "team_id": str, "bubbles": int, "reaction_ms": int},
-    "offer_shown": {"player_id": str, "offer_id": str},
-    "offer_clicked": {"player_id": str, "offer_id": str},
-    "league_changed": {"player_id": str, "league": str},
-    "heartbeat": {},
-}
-OPTIONAL = ("reaction_ms",)
-
-SUMMED = ("bubbles_popped", "bubbles")
-"""The kind of which most events are, and the field of it that results add up."""
-
 MINUTE, HOUR = 60_000, 3_600_000
 TEAM_SCORES = f"""
 SELECT team_id, event_time // {MINUTE} * {MINUTE} AS window_start, sum(bubbles)::BIGINT AS bubbles, count(*) AS events

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from accounts import account_of, game, taken_in
+from accounts import SUBJECT, account_of, game, taken_in
 from judged_lines import LINES, REJECTED, TOO_DEEP
 from pytest import MonkeyPatch
 
@@ -136,7 +136,8 @@ def test_the_judge_of_lines_is_as_strict_as_the_landing_format() -> None:
     """But for the depth of nesting, which is no matter of phones."""
     now = 1_772_362_800_000
     judged = {
-        name: event_of(line if isinstance(line, bytes) else line.encode(), now=now) for name, line in LINES.items()
+        name: event_of(line if isinstance(line, bytes) else line.encode(), SUBJECT.kinds, now=now)
+        for name, line in LINES.items()
     }
     deep = {name for name, (_, reason) in REJECTED.items() if reason == TOO_DEEP}
     assert {name for name, event in judged.items() if event is None} - deep == set(REJECTED) - deep

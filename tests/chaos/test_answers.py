@@ -5,17 +5,15 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from accounts import account_of, game, taken_in
+from accounts import RESULTS, SUBJECT, account_of, game, taken_in, witness_of
 from game import catalogue
 from tables_by_hand import write_batch, write_stream
 
 from chaos.accounting import Account
 from chaos.answers import answers_as_landed, batch_as_witnessed, stream_as_witnessed
 from chaos.reader import Question, Sums
-from chaos.subject import QUERIES
-from chaos.system import RESULTS
 from chaos.violation import Violation
-from chaos.witness import ALLOWED, Witness
+from chaos.witness import Witness
 from lakehouse.lake import Lake
 from lakehouse.log import position
 
@@ -39,24 +37,20 @@ def account(lake: Lake, landing: Path) -> Account:
     return account_of(lake, landing)
 
 
-def test_it_knows_every_result_that_chaos_runs() -> None:
-    assert set(QUERIES) == set(RESULTS)
-
-
 def test_of_an_earlier_version_it_knows_what_had_arrived_by_then(lake: Lake, account: Account) -> None:
-    witness = Witness(account.events)
+    witness = witness_of(account.events)
     half = position(lake, 2).arrivals
     assert 0 < half < account.landed
     some = [each for each in account.events if each.arrival <= half]
-    assert witness.rows("team_scores", arrivals=half) == Witness(some).rows("team_scores", arrivals=account.landed)
-    assert witness.settled_before(half) == max(each.event.event_time for each in some) - ALLOWED
+    assert witness.rows("team_scores", arrivals=half) == witness_of(some).rows("team_scores", arrivals=account.landed)
+    assert witness.settled_before(half) == max(each.event.event_time for each in some) - SUBJECT.allowed
 
 
 @pytest.mark.parametrize("version", [2, 4])
 def test_a_batch_layer_is_judged_as_of_its_own_version(
     tmp_path: Path, landing: Path, account: Account, version: int
 ) -> None:
-    lake, witness = taken_in(tmp_path / "lake", landing), Witness(account.events)
+    lake, witness = taken_in(tmp_path / "lake", landing), witness_of(account.events)
     arrivals = position(lake, version).arrivals
     for result in KNOWN:
         rows = witness.rows(result.name, arrivals=arrivals)
@@ -67,7 +61,7 @@ def test_a_batch_layer_is_judged_as_of_its_own_version(
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_row_that_is_lost_or_old_is_a_violation(tmp_path: Path, landing: Path, account: Account, name: str) -> None:
-    lake, witness = taken_in(tmp_path / "lake", landing), Witness(account.events)
+    lake, witness = taken_in(tmp_path / "lake", landing), witness_of(account.events)
     result, columns = catalogue()[name], witness.columns(name)
     rows = witness.rows(name, arrivals=account.landed)
     write_batch(lake, result, columns, rows[1:], 4)
@@ -81,8 +75,8 @@ def test_a_row_that_is_lost_or_old_is_a_violation(tmp_path: Path, landing: Path,
 
 
 def test_nothing_is_said_of_what_batch_has_never_computed(lake: Lake, account: Account) -> None:
-    assert batch_as_witnessed(lake, KNOWN, Witness(account.events)) == {}
-    assert batch_as_witnessed(lake, [replace(KNOWN[0], version=2)], Witness(account.events)) == {}
+    assert batch_as_witnessed(lake, KNOWN, witness_of(account.events)) == {}
+    assert batch_as_witnessed(lake, [replace(KNOWN[0], version=2)], witness_of(account.events)) == {}
 
 
 def told(lake: Lake, witness: Witness, name: str, *, lost: int = 0) -> int:
@@ -98,7 +92,7 @@ def told(lake: Lake, witness: Witness, name: str, *, lost: int = 0) -> int:
 
 
 def test_what_the_stream_has_settled_is_what_the_witness_says(tmp_path: Path, landing: Path, account: Account) -> None:
-    lake, witness = taken_in(tmp_path / "lake", landing), Witness(account.events)
+    lake, witness = taken_in(tmp_path / "lake", landing), witness_of(account.events)
     expected = {name: told(lake, witness, name) for name in RESULTS}
     assert stream_as_witnessed(lake, KNOWN, witness) == expected and min(expected.values()) > 5
 
@@ -107,7 +101,7 @@ def test_what_the_stream_has_settled_is_what_the_witness_says(tmp_path: Path, la
 def test_a_settled_row_that_the_stream_lacks_is_a_violation(
     tmp_path: Path, landing: Path, account: Account, name: str
 ) -> None:
-    lake, witness = taken_in(tmp_path / "lake", landing), Witness(account.events)
+    lake, witness = taken_in(tmp_path / "lake", landing), witness_of(account.events)
     told(lake, witness, name, lost=3)
     with pytest.raises(Violation, match=f"stream of {name} at log version 4 has .* rows, the witness"):
         stream_as_witnessed(lake, [catalogue()[name]], witness)
@@ -115,10 +109,10 @@ def test_a_settled_row_that_the_stream_lacks_is_a_violation(
 
 def test_a_stream_of_which_nothing_is_settled_is_a_violation(tmp_path: Path, landing: Path, account: Account) -> None:
     lake = taken_in(tmp_path / "lake", landing)
-    first = Witness(account.events[:1])
+    first = witness_of(account.events[:1])
     told(lake, first, "team_scores")
     with pytest.raises(Violation, match="no row of the stream of team_scores is settled: nothing was compared"):
-        stream_as_witnessed(lake, [KNOWN[0]], Witness([]))
+        stream_as_witnessed(lake, [KNOWN[0]], witness_of([]))
 
 
 @pytest.mark.parametrize("wrong", [{}, {"bubbles": 1}, {"events": -1}], ids=["right", "a bubble more", "a pop less"])

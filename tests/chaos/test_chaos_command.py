@@ -49,6 +49,15 @@ def test_nothing_is_lost_or_doubled_in_a_fixed_selection(tmp_path: Path, selecti
     assert not left, "processes are left behind"
 
 
+@pytest.mark.chaos
+def test_a_pipeline_without_a_witness_is_proven_by_all_the_rest(tmp_path: Path) -> None:
+    faults = ("--fault", "copies", "--fault", "kill-repair-after-sink")
+    done = chaos(tmp_path / "lake", "--pipeline", "sensors", *faults, env=environment())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("no witness was asked") == done.stdout.count("no revision twice") == 2
+    assert "--pipeline sensors" in done.stdout.splitlines()[0]
+
+
 def test_transaction_ids_that_are_off_are_found(tmp_path: Path) -> None:
     """The deliberate bug: an append that is retried is not skipped."""
     env = changed_copy(tmp_path / "other", "lakehouse/appends.py", TRANSACTIONS, "False")

@@ -5,6 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
+from accounts import SUBJECT
 from deliveries import START
 
 from chaos.deliveries import PORTION, Deliveries, files_with, first_files
@@ -12,10 +13,11 @@ from chaos.load import files_for
 from chaos.violation import Violation
 
 MINUTE = 60_000
+POPPED = "bubbles_popped"
 BEGAN = round(START.timestamp() * 1000)
 
 
-def deliveries(home: Path, files: int, *, seed: int = 7, kind: str = "bubbles_popped") -> Deliveries:
+def deliveries(home: Path, files: int, *, seed: int = 7, kind: str = POPPED) -> Deliveries:
     """Each file has two events, in its minute of the game."""
     pool, landing = home / "pool", home / "landing"
     pool.mkdir()
@@ -25,7 +27,7 @@ def deliveries(home: Path, files: int, *, seed: int = 7, kind: str = "bubbles_po
         at = [f"2026-03-01T{10 + number // 60}:{number % 60:02}:{second}Z" for second in ("00", "30")]
         lines = [json.dumps({"event_id": f"{number}-{each}", "occurred_at": each, **said}) for each in at]
         (pool / f"{number:05}.jsonl").write_text("\n".join(lines) + "\n")
-    return Deliveries(pool, landing, random.Random(seed))
+    return Deliveries(pool, landing, random.Random(seed), SUBJECT)
 
 
 def landed(home: Path) -> list[str]:
@@ -50,9 +52,9 @@ def test_only_files_land_late_in_which_all_is_from_before_the_mark(tmp_path: Pat
     assert len(held) > 4
     before = set(landed(tmp_path))
     # Minute 20 has events at 20:00 and 20:30: at a mark of 20:29 not all of it is late.
-    count = coming.late(BEGAN + int(held[2][:5]) * MINUTE + 29_000)
+    count = coming.late(BEGAN + int(held[2][:5]) * MINUTE + 29_000, kind=POPPED)
     assert count == 1 and set(landed(tmp_path)) - before == {held[0]}, "half of the two that are old enough"
-    assert coming.late(BEGAN + int(held[2][:5]) * MINUTE + 30_000) == 1
+    assert coming.late(BEGAN + int(held[2][:5]) * MINUTE + 30_000, kind=POPPED) == 1
     assert set(landed(tmp_path)) - before == {held[0], held[1]}
 
 
@@ -60,7 +62,7 @@ def test_nothing_lands_where_nothing_is_late(tmp_path: Path) -> None:
     coming = deliveries(tmp_path, 60)
     coming.first()
     before = landed(tmp_path)
-    assert coming.late(BEGAN - 1) == 0 and landed(tmp_path) == before
+    assert coming.late(BEGAN - 1, kind=POPPED) == 0 and landed(tmp_path) == before
 
 
 def test_what_has_no_event_of_the_kind_does_not_land_late(tmp_path: Path) -> None:
@@ -68,7 +70,7 @@ def test_what_has_no_event_of_the_kind_does_not_land_late(tmp_path: Path) -> Non
     while coming.landed < 40:
         coming.portion()
     assert coming.late(BEGAN + 600 * MINUTE, kind="offer_shown") == 0
-    assert coming.late(BEGAN + 600 * MINUTE) > 1
+    assert coming.late(BEGAN + 600 * MINUTE, kind=POPPED) > 1
 
 
 def test_copies_are_of_what_has_landed_and_have_other_names(tmp_path: Path) -> None:

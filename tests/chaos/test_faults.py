@@ -4,13 +4,11 @@ import random
 from pathlib import Path
 
 import pytest
-from game import catalogue
+from accounts import SUBJECT
 
 from chaos.damages import DAMAGES, Damage
 from chaos.faults import DISK_FULL, faults, refuse_wrong_end
-from chaos.kills import repaired_results
 from chaos.run import UnknownFault, chosen_faults
-from chaos.system import RESULTS
 from chaos.violation import Violation
 
 BY_NAME = {damage.name: damage for damage in DAMAGES}
@@ -24,23 +22,22 @@ def test_make_chaos_draws_every_fault_once() -> None:
 
 
 def test_the_seed_draws_each_fault_once_before_any_a_second_time() -> None:
-    order = [[fault.name for fault in chosen_faults([], random.Random(seed), len(faults()), 5.0)] for seed in (7, 7, 8)]
+    order = [
+        [fault.name for fault in chosen_faults([], random.Random(seed), len(faults()), 5.0, SUBJECT)]
+        for seed in (7, 7, 8)
+    ]
     assert all(sorted(each) == sorted(faults()) for each in order)
     assert order[0] == order[1] != order[2]
 
 
 def test_an_unknown_fault_is_refused() -> None:
     with pytest.raises(UnknownFault, match="no fault 'kill-all'"):
-        chosen_faults(["kill-all"], random.Random(7), None, 5.0)
-
-
-class Systems:
-    results = [catalogue()[name] for name in RESULTS]
+        chosen_faults(["kill-all"], random.Random(7), None, 5.0, SUBJECT)
 
 
 def test_a_kill_of_a_repair_strikes_what_is_repaired() -> None:
     """The engine counts late events of the windows that it holds: of these nothing is repaired."""
-    found = [each.name for each in repaired_results(Systems())]  # type: ignore[arg-type]
+    found = [each.name for each in SUBJECT.repaired]
     assert found == ["player_sessions", "offer_outcomes"]
 
 

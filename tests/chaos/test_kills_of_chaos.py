@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from accounts import game, taken_in
+from accounts import RESULTS, SUBJECT, game, taken_in
 from game import catalogue
 from pytest import MonkeyPatch
 
@@ -15,7 +15,6 @@ import chaos.kills
 from chaos.kills import ATTEMPTS, Kill, killed
 from chaos.moments import Moment
 from chaos.remains import Remains
-from chaos.system import RESULTS
 from chaos.violation import Violation
 from lakehouse.changelogs import Boundary
 from lakehouse.lake import Lake
@@ -62,6 +61,7 @@ class Systems:
     lake: Lake
     code: int = -9
     results: list[Any] = field(default_factory=lambda: KNOWN)
+    subject = SUBJECT
     done: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from accounts import account_of, game, taken_in
+from accounts import account_of, game, taken_in, witness_of
 from deltalake import CommitProperties, DeltaTable
 from game import catalogue
 from processes import EMBEDDED, parity
@@ -16,7 +16,6 @@ from tables_by_hand import write_batch
 from chaos.moments import MOMENTS
 from chaos.remains import Remains, last_numbered, orphans, remains_of_batch, remains_of_ingestion, remains_of_stream
 from chaos.system import Writer
-from chaos.witness import Witness
 from lakehouse.arrivals import ARRIVALS
 from lakehouse.batches import batch_name
 from lakehouse.changelogs import changelog_name
@@ -130,7 +129,7 @@ def test_what_a_batch_run_leaves_is_the_version_of_its_last_run(tmp_path: Path, 
     lake = taken_in(tmp_path / "lake", landing)
     assert remains_of_batch(lake, SCORES) == Remains()
     account = account_of(lake, landing)
-    witness = Witness(account.events)
+    witness = witness_of(account.events)
     rows = witness.rows("team_scores", arrivals=account.landed)
     for number in range(2):
         write_batch(lake, SCORES, witness.columns("team_scores"), rows, 3 + number)

@@ -4,12 +4,12 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from accounts import RESULTS
 from game import catalogue
 
 from chaos.accounting import Account, Arrived
 from chaos.lines import Event
 from chaos.proof import judged
-from chaos.system import RESULTS
 from chaos.violation import Violation
 
 KNOWN = [catalogue()[name] for name in RESULTS]

@@ -58,12 +58,14 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+def python(copy: Path, *said: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PYTHONPATH": str(copy), "PATH": "/usr/bin:/bin", **SHORT_LIVED}
+    return subprocess.run([sys.executable, *said], cwd=copy, env=environment, capture_output=True, text=True)
+
+
 @pytest.fixture(scope="module")
 def found(copy: Path) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, str(HERE / "everything.py")],
-        cwd=copy, env={"PYTHONPATH": str(copy), "PATH": "/usr/bin:/bin", **SHORT_LIVED}, capture_output=True, text=True,
-    )  # fmt: skip
+    done = python(copy, str(HERE / "everything.py"))
     assert done.returncode == 0, done.stderr[-4000:]
     said: dict[str, Any] = json.loads(done.stdout)
     return said
@@ -155,3 +157,49 @@ def test_nothing_that_is_told_has_a_word_of_the_game(found: dict[str, Any]) -> N
     )
     for word in ("bubble", "player", "team_", "league", "offer"):
         assert word not in told, told[max(0, told.index(word) - 100) : told.index(word) + 100]
+
+
+def test_faults_can_be_tried_and_nothing_of_the_game_is_loaded_for_it(copy: Path) -> None:
+    """Every module of the runner is loaded, what strikes and what proves."""
+    loaded = python(copy, "-c", "import sys, chaos.run; print(*[name for name in sys.modules if 'game' in name])")
+    assert (loaded.returncode, loaded.stdout.strip()) == (0, ""), loaded.stderr
+    listed = python(copy, "-m", "cli.main", "chaos", "--fault", "list", "--pipeline", "sensors")
+    assert listed.returncode == 0 and "kill-repair-after-sink" in listed.stdout.split(), listed.stderr
+    unknown = python(
+        copy, "-m", "cli.main", "chaos", "--fault", "nothing", "--pipeline", "sensors", "--lake", "chaos-lake"
+    )
+    assert unknown.returncode == 2 and "There is no fault 'nothing'" in unknown.stderr
+    unnamed = python(copy, "-m", "cli.main", "chaos", "--fault", "copies", "--lake", "chaos-lake")
+    assert unnamed.returncode == 2 and "one of the project: sensors." in " ".join(unnamed.stderr.split())
+
+
+def test_forms_of_airflow_offer_the_results_and_runs_are_about_them(copy: Path, found: dict[str, Any]) -> None:
+    assert found
+    for folder in ("dags", "infra/airflow"):
+        shutil.copytree(PROJECT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "home"))
+    (copy / ".venv").symlink_to(PROJECT / ".venv")
+    airflow, home = PROJECT / ".airflow" / "bin" / "python", copy / "airflow"
+    environment = {
+        **SHORT_LIVED,
+        "PYTHONPATH": str(copy),
+        "PATH": "/usr/bin:/bin",
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(copy / "dags"),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(copy / "infra" / "airflow" / "plugins"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW_VAR_PARITY_LAKE": str(copy / "lake"),
+        "AIRFLOW_VAR_PARITY_LANDING": str(copy / "lake" / "landing"),
+    }
+    done = subprocess.run(
+        [airflow, HERE / "airflow_runs.py"], cwd=copy, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    said = json.loads((copy / "found-by-airflow.json").read_text())
+    assert said["errors"] == {}
+    assert set(said["offered"]) >= {"reconciliation", "stream_increment", "data_quality", "replay_and_swap"}
+    assert all(offered == RESULTS for offered in said["offered"].values())
+    assert said["streamed"]["state"] == "success" and set(said["streamed"]["tasks"].values()) == {"success"}
+    assert said["judged"]["state"] == "success", said["judged"]
+    judged = {name.partition("@")[0] for name in said["judged"]["tasks"] if name.startswith("verdict")}
+    assert judged == {"verdict room_hours", "verdict sensor_sessions"}
+    assert said["judged"]["report"]["status"] == "agree"

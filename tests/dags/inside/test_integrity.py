@@ -212,6 +212,9 @@ RUNS: list[dict[str, Any]] = [
 ]
 
 
+VARIABLES = {"parity_landing": "landing"}
+
+
 def _xcom(task_ids: str, key: str = "return_value") -> Any:
     if key != "return_value":
         return "somebody"
@@ -228,7 +231,7 @@ def _rendered(dag: DAG, task: ParityOperator, given: dict[str, Any]) -> list[str
         "run_id": "manual__2026-03-01T00:00:00+00:00",
         "dag_run": SimpleNamespace(partition_key=given.get("partition_key")),
         "ti": SimpleNamespace(xcom_pull=_xcom),
-        "var": {"value": SimpleNamespace(parity_lake="lake", get=lambda *_: "landing")},
+        "var": {"value": SimpleNamespace(parity_lake="lake", get=VARIABLES.get)},
         "macros": macros,
     }
     rendered = task.render_template(dict(task.options), context, task.get_template_env(dag))

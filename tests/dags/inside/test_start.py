@@ -63,3 +63,11 @@ def test_what_it_sets_itself_cannot_be_set_otherwise(monkeypatch: pytest.MonkeyP
 def test_everything_runs_that_the_home_page_shows_the_health_of() -> None:
     assert set(HEALTH.values()) == set(HealthInfoResponse.model_fields)
     assert set(HEALTH) == set(COMMANDS)
+
+
+def test_a_settings_file_is_named_to_the_dags(tmp_path: Path) -> None:
+    file = tmp_path / "parity.toml"
+    assert settings(tmp_path, lake=tmp_path, landing=None, config=file, port=1)["AIRFLOW_VAR_PARITY_CONFIG"] == str(
+        file
+    )
+    assert settings(tmp_path, lake=tmp_path, landing=None, port=1)["AIRFLOW_VAR_PARITY_CONFIG"] == ""
