@@ -34,7 +34,7 @@ def deliver(lake: Lake, landing: Path, settings: Settings, number: int) -> None:
     """A minute of events and, from the second one on, one that is late."""
     late = [pop(f"late {number}", (number - 2) * 60, bubbles=3)] if number > 1 else []
     beats = [heartbeat(f"beat {number}", number * 60 + 59)]
-    land(landing, f"{number}.jsonl", [pop(f"{number}", number * 60, bubbles=number), *late, *beats])
+    land(landing, f"{number}.jsonl", [pop(f"{number}", number * 60, bubbles=500 * number), *late, *beats])
     ingest(None, lake, landing, settings)
 
 
