@@ -3,7 +3,10 @@
 import heapq
 import random
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import NamedTuple, Protocol, TypeVar
+
+from simulator.lines import milliseconds
 
 
 class Delivery(NamedTuple):
@@ -37,6 +40,23 @@ def arrivals(happenings: Iterable[Happening], carry: Callable[[Happening], Itera
             number += 1
     while on_their_way:
         yield heapq.heappop(on_their_way)[2]
+
+
+class GoesOn:
+    """A story without an end; asked as time goes on for what has arrived since it was asked last."""
+
+    def __init__(self, deliveries: Iterator[Delivery]) -> None:
+        self._deliveries = deliveries
+        self._next = next(deliveries)
+
+    def arrived(self, until: datetime) -> list[Delivery]:
+        """What has arrived since the last call and before `until`, in the order of arrival."""
+        end = milliseconds(until)
+        found = []
+        while self._next.arrives < end:
+            found.append(self._next)
+            self._next = next(self._deliveries)
+        return found
 
 
 def generator(seed: int, concern: str) -> random.Random:

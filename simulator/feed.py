@@ -21,6 +21,13 @@ Arrived = Callable[[datetime], Sequence[Delivery]]
 EVERY = timedelta(milliseconds=500)
 
 
+def refuse_pace(rate: float, senders: int | None) -> None:
+    if rate <= 0:
+        raise ValueError(f"rate must be more than 0 events a second, not {rate}")
+    if senders is not None and senders < 1:
+        raise ValueError(f"senders must be at least 1, not {senders}")
+
+
 def fed(
     landing: Path, begin: Callable[[datetime], Arrived], *, clock: Clock, wait: Wait, back: timedelta, every: timedelta
 ) -> Delivered:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from simulator.arrivals import Delivery, arrivals, generator
+from simulator.arrivals import Delivery, GoesOn, arrivals, generator
 from simulator.delivered import Delivered
-from simulator.feed import EVERY, Arrived, Clock, Wait, fed
+from simulator.feed import EVERY, Arrived, Clock, Wait, fed, refuse_pace
 from simulator.game.coincidences import Coincidences
 from simulator.game.happening import Happening
 from simulator.game.network import Network
@@ -44,10 +44,7 @@ def feed(
     By default there are as many players as events a second, and at least 200: a phone that comes out of the subway then
     delivers no more than the others send meanwhile.
     """
-    if rate <= 0:
-        raise ValueError(f"rate must be more than 0 events a second, not {rate}")
-    if senders is not None and senders < 1:
-        raise ValueError(f"senders must be at least 1, not {senders}")
+    refuse_pace(rate, senders)
 
     def begin(start: datetime) -> Arrived:
         return Game(seed=seed, rate=rate, players=senders or max(LEAST_PLAYERS, round(rate)), start=start).arrived
@@ -55,8 +52,8 @@ def feed(
     return fed(landing, begin, clock=clock, wait=wait, back=back, every=every)
 
 
-class Game:
-    """A game that goes on from `start`; asked as time goes on for what has arrived since it was asked last."""
+class Game(GoesOn):
+    """A game that goes on from `start`."""
 
     def __init__(self, *, seed: int, rate: float, players: int, start: datetime) -> None:
         begin = milliseconds(start)
@@ -66,17 +63,7 @@ class Game:
         network = _Networks(generator(seed, "network"), generator(seed, "oddities"), phones)
         shares = [TEAMS[team] for team in roster.teams]
         slots = steady(generator(seed, "tempo"), start=begin, rate=rate, shares=shares)
-        self._deliveries = arrivals(map(play.happening, slots), network.carry)
-        self._next = next(self._deliveries)
-
-    def arrived(self, until: datetime) -> list[Delivery]:
-        """What has arrived since the last call and before `until`, in the order of arrival."""
-        end = milliseconds(until)
-        found = []
-        while self._next.arrives < end:
-            found.append(self._next)
-            self._next = next(self._deliveries)
-        return found
+        super().__init__(arrivals(map(play.happening, slots), network.carry))
 
 
 class _Networks:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from simulator.arrivals import Delivery, arrivals, generator
+from simulator.arrivals import Delivery, GoesOn, arrivals, generator
 from simulator.delivered import Delivered
-from simulator.feed import EVERY, Arrived, Clock, Wait, fed
+from simulator.feed import EVERY, Arrived, Clock, Wait, fed, refuse_pace
 from simulator.lines import milliseconds
 from simulator.sensors.fleet import Fleet
 from simulator.sensors.gateways import MINUTE, Gateway, gateways
@@ -40,10 +40,7 @@ def feed(
 
     By default there are ten sensors for each event a second, and at least 40.
     """
-    if rate <= 0:
-        raise ValueError(f"rate must be more than 0 events a second, not {rate}")
-    if senders is not None and senders < 1:
-        raise ValueError(f"senders must be at least 1, not {senders}")
+    refuse_pace(rate, senders)
 
     def begin(start: datetime) -> Arrived:
         return Building(
@@ -53,8 +50,8 @@ def feed(
     return fed(landing, begin, clock=clock, wait=wait, back=back, every=every)
 
 
-class Building:
-    """Sensors that go on measuring from `start`; asked as time goes on for what has arrived since it was asked last."""
+class Building(GoesOn):
+    """Sensors that go on measuring from `start`."""
 
     def __init__(self, *, seed: int, rate: float, sensors: int, start: datetime) -> None:
         begin = milliseconds(start)
@@ -62,17 +59,7 @@ class Building:
         boxes = gateways(generator(seed, "gateways"), count=fleet.gateways, start=begin)
         network = _Networks(generator(seed, "network"), boxes)
         measuring = Measuring(generator(seed, "measuring"), fleet, start=begin, rate=rate, beat=MINUTE)
-        self._deliveries = arrivals(measuring, network.carry)
-        self._next = next(self._deliveries)
-
-    def arrived(self, until: datetime) -> list[Delivery]:
-        """What has arrived since the last call and before `until`, in the order of arrival."""
-        end = milliseconds(until)
-        found = []
-        while self._next.arrives < end:
-            found.append(self._next)
-            self._next = next(self._deliveries)
-        return found
+        super().__init__(arrivals(measuring, network.carry))
 
 
 class _Networks:
